@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check programs fmt sim torture fuzz update bench clean
+.PHONY: setup run test check programs fmt sim torture fuzz update bench soak clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -65,6 +65,10 @@ torture: $(STAMP)
 # Mutated input through the command line: make fuzz FUZZ=20000 [FUZZ_FIRST=5000]; the inputs that fail are printed.
 fuzz: $(STAMP)
 	$(PYTEST) tests/fuzz
+
+# Half an hour: 200,000 pods and 20,000 nodes come and go through one scheduler, which must not slow down, nor grow.
+soak: $(STAMP)
+	$(BIN)/python benchmarks/soak.py
 
 # Some minutes; writes benchmarks/results.json and the table in docs/benchmarks.md.
 bench: $(STAMP)

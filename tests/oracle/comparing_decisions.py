@@ -6,6 +6,7 @@ every change and on one built from what is there now. Ties, totals, victims, mes
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +21,8 @@ from tests.oracle.changing_sequences import AGAIN, DECIDE, RETRY
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache
-from bayplan.core.columns.counters import NodeCounts
+from bayplan.core.columns.counters import NodeCounts, PodCounter
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
 from bayplan.core.diagnosis import Diagnosis
@@ -28,6 +30,7 @@ from bayplan.core.framework.verdict import CycleError
 from bayplan.core.preemption.prepare import overtaken
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
+from bayplan.testing.in_use import vocabularies
 
 _SCORED = [{"name": "cpu", "weight": 1}, {"name": DEVICE, "weight": 3}]
 _ZONES = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
@@ -97,6 +100,7 @@ def play(steps: list[Step], own_schedulers: frozenset[str] | None = None, *, reb
     world = Changing(Cache(CONFIGURATION.gates, own_schedulers))
     reusing, lagging = Decider(PROFILES), Decider(PROFILES)
     alike = (1, 2)  # pattern and priority of the last pod
+    waiting: deque[PodInfo] = deque(maxlen=4)
     for step in steps:
         kind, first, second, third = step
         if kind in (DECIDE, AGAIN):
@@ -108,12 +112,17 @@ def play(steps: list[Step], own_schedulers: frozenset[str] | None = None, *, reb
             if kind != RETRY:
                 take_step(world, step)
             continue
+        waiting.append(world.cache.info(pod))  # answers last as long as pods like it do
         choice = agreed(world, reusing, pod, rebuilds=rebuilds)
         event(f"{'placed' if choice.node else 'preempts' if choice.victims_from else choice.error or 'fits nowhere'}")
         if third % 2:
             assert decided(lagging, world.cache, pod) == choice
         act(world, pod, choice, third)
     assert_same_columns(world.cache, world.rebuilt())
+
+
+#: Vocabularies in which waiting pods make no difference.
+NODES_USE = ("taint sets", "feature sets", "sizes", "images", "host ports", "node names")
 
 
 def agreed(world: Changing, reusing: Decider, pod: Pod, *, rebuilds: bool = True) -> Decision:
@@ -151,6 +160,10 @@ def act(world: Changing, pod: Pod, choice: Decision, how: int) -> None:
 
 
 def assert_same_columns(kept: Cache, rebuilt: Cache) -> None:
+    in_use = vocabularies(rebuilt)
+    assert {name: values for name, values in vocabularies(kept).items() if name in NODES_USE} == {
+        name: values for name, values in in_use.items() if name in NODES_USE
+    }
     assert node_columns(kept) == node_columns(rebuilt)
     assert pods_by_node(kept) == pods_by_node(rebuilt)
     assert ports_held(kept) == ports_held(rebuilt)
@@ -216,19 +229,21 @@ def devices_held(cache: Cache) -> dict[str, list[str]]:
 
 
 def assert_same_counts(kept: Cache, rebuilt: Cache) -> None:
-    """Every counter that was ever asked for, against one made on the spot."""
-    for key, counter in kept.counters._pod_counters.items():
-        fresh = rebuilt.counters.pods_matching(**key._asdict())
-        assert_same_count(kept, counter.nodes, rebuilt, fresh.nodes)
-    for term_id, counts in kept.counters._carriers.items():
-        assert_same_carriers(kept, term_id, counts, rebuilt, rebuilt.counters.carriers)
-    for term_id, by_priority in kept.counters._carriers_below.items():
-        for priority, counts in by_priority.items():
-            below = partial(rebuilt.counters.carriers_below, priority=priority)
-            assert_same_carriers(kept, term_id, counts, rebuilt, below)
+    """Every counter that is kept, against one made on the spot."""
+    for key in list(kept.counters._recent):
+        counted = kept.counters._recent.get(key)
+        if isinstance(counted, PodCounter):
+            shape = next(each for each in kept.shapes if each.id in counted.asking_ids)
+            fresh = rebuilt.counters.pods_matching(shape=shape, **key._asdict())
+            assert_same_count(kept, counted.nodes, rebuilt, fresh.nodes)
+    for term_id, by_priority in kept.counters._carriers.items():
+        for below, counts in by_priority.items():
+            of_term = rebuilt.counters.carriers
+            carriers = of_term if below is None else partial(rebuilt.counters.carriers_below, priority=below)
+            assert_same_carriers(kept, term_id, counts, rebuilt, carriers)
     for term_id, total in kept.counters._carrier_totals.items():
         known = rebuilt.counters.terms.find(kept.counters.terms.values[term_id])
-        assert total == (rebuilt.counters._carrier_totals[known] if known >= 0 else 0)
+        assert total == (rebuilt.counters._carrier_totals.get(known, 0) if known >= 0 else 0)
 
 
 def assert_same_carriers(
@@ -243,7 +258,7 @@ def assert_same_carriers(
 
 def assert_same_count(kept: Cache, counts: NodeCounts, rebuilt: Cache, fresh: NodeCounts) -> None:
     assert by_node(kept, counts) == by_node(rebuilt, fresh)
-    for key in kept.nodes.labels._columns:
+    for key in list(kept.nodes.labels.columns):
         assert by_value(kept, counts, key) == by_value(rebuilt, fresh, key)
 
 

@@ -22,7 +22,7 @@ from tests.oracle.changing_sequences import (
 from tests.oracle.comparing_decisions import PROFILES, act, agreed, play
 
 from bayplan.core import deciding, ranking, scales, standing
-from bayplan.core.columns import changes, levels
+from bayplan.core.columns import changes, counters, labels, levels
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Unschedulable
 from bayplan.core.plugins.pod_topology_spread import grouping as spread_grouping
@@ -84,7 +84,10 @@ def test_little_is_kept(steps: list[Step]) -> None:
     """The same where logs are short, standings are forgotten soon, and victims are looked for in the whole table."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(changes, "LOG_LENGTH_MAX", 4)
-        patched.setattr(deciding, "STANDINGS_BYTES_MAX", 2_000)
+        patched.setattr(deciding, "ANSWERS_BYTES_MAX", 2 * deciding.BASE_BYTES)
+        patched.setattr(deciding, "GONE_MAX", 0)
+        patched.setattr(counters, "COUNTS_BYTES_MAX", 5_000)
+        patched.setattr(labels, "COLUMNS_MAX", 1)
         patched.setattr(candidates, "FEW_NODES", 1)
         play(steps)
 
@@ -210,6 +213,7 @@ def test_trying_again_in_vain_changes_nothing(steps: list[Step]) -> None:
 def test_a_diagnosis_is_repeated_while_nothing_changes() -> None:
     """An identical pod gets the same answer without a second look; whatever happens in between makes it look again."""
     world, decider = Changing(), Decider(PROFILES)
+    waiting = world.cache.info(world.new_pod(24, 0))
 
     def unschedulable() -> Choice:
         choice = decider.decide(world.cache.info(world.new_pod(24, 0)), world.cache.view())
@@ -228,6 +232,7 @@ def test_a_diagnosis_is_repeated_while_nothing_changes() -> None:
         before = unschedulable()
         take_step(world, cluster_event)
         assert unschedulable() is not before, cluster_event
+    assert waiting.shape is world.cache.info(world.new_pod(24, 0)).shape
 
 
 #: Two evict others, one after the other, while a node is kept for a third that counts for both.

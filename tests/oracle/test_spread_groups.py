@@ -91,15 +91,16 @@ def test_groups_that_follow_give_what_scoring_one_by_one_gives(
         patched.setattr(grouping, "NODES_PER_GROUP", 0)
         made = followed = 0
         groups: SpreadGroups | None = None
+        wanting = scene.cache.info(scene.wanting)
         for number, step in enumerate([*taken, (0, True, 0)]):
             take_step(scene.cache, number, step)
             if not asks_each_time and number < len(taken) and number % 3:
                 continue
             view = scene.cache.view()
-            if groups is not None and groups.follow(view, scene.feasible_rows):
+            if groups is not None and groups.follow(wanting, view, scene.feasible_rows):
                 followed += 1
             else:
-                groups = PLUGIN.group_nodes(scene.cache.info(scene.wanting), view, scene.feasible_rows)
+                groups = PLUGIN.group_nodes(wanting, view, scene.feasible_rows)
                 made += groups is not None
             if groups is not None:
                 assert scores_by_group(scene, groups) == scores_one_by_one(scene)
@@ -121,19 +122,20 @@ def groups_of(scene: Scene) -> SpreadGroups | None:
 @pytest.mark.parametrize("change", ["a node", "a service", "feasible nodes"])
 def test_they_do_not_outlast_what_they_were_made_from(change: str) -> None:
     scene = spread_over_zones(200)
+    wanting = scene.cache.info(scene.wanting)
     groups = groups_of(scene)
     assert groups is not None
     rows = scene.feasible_rows
-    assert groups.follow(scene.cache.view(), rows)
+    assert groups.follow(wanting, scene.cache.view(), rows)
     if change == "a node":
         scene.cache.add_node(node("n0").label(ZONE, "b").label(HOST, "n0").obj())
     elif change == "a service":
         scene.cache.add(service("t", app="x", tier="").obj())
-        assert groups.follow(scene.cache.view(), rows)  # it does not select the pod
+        assert groups.follow(wanting, scene.cache.view(), rows)  # it does not select the pod
         scene.cache.objects.remove(service("s", app="x").obj())
     else:
         rows = rows[1:]
-    assert not groups.follow(scene.cache.view(), rows)
+    assert not groups.follow(wanting, scene.cache.view(), rows)
 
 
 def test_there_are_none_where_nodes_are_few() -> None:

@@ -31,6 +31,7 @@ ALLOWED = {
     "struct",
     "types",
     "typing",
+    "weakref",
 }
 
 

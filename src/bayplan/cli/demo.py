@@ -7,6 +7,7 @@ out the commands. Everything is computed as for any other cluster; no output is 
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -36,7 +37,6 @@ FILES = ("cluster.yaml", "arrivals.yaml", "urgent.yaml")
 STORY = "story.timeline"
 URGENT_POD = "shop/fraud-check"
 _DEFAULT_FOLDER = "demo-cluster"
-_REPORT = "bayplan-demo.html"
 _WHAT_HAPPENS = (
     " 5 min  shop/fraud-check arrives",
     "15 min  two cart pods arrive, with a higher priority than the developers' pods",
@@ -59,8 +59,13 @@ def command(folder: str | None, report: str | None) -> None:
     show(before_parts(), sys.stdout)
     result = hour()
     show(hour_parts(result), sys.stdout)
-    show(report_parts(result, Path(report) if report else Path(tempfile.gettempdir()) / _REPORT), sys.stdout)
+    show(report_parts(result, Path(report) if report else _report_file()), sys.stdout)
     show(next_steps(folder), sys.stdout)
+
+
+def _report_file() -> Path:
+    """Each user has one: nobody may replace another user's file in a shared directory."""
+    return Path(tempfile.gettempdir()) / f"bayplan-demo-{os.getuid()}.html"
 
 
 def before_parts() -> Iterator[Part]:

@@ -282,8 +282,11 @@ class _Process:
         """Reality comes first: what nobody does within its time is taken back."""
         while True:
             await asyncio.sleep(_GIVES_WAY_EVERY_S)
-            for event in shadow.overdue(self._clock()):
-                self.world.answer(event)
+            try:
+                for event in shadow.overdue(self._clock()):
+                    self.world.answer(event)
+            except Exception as error:
+                self._bugs(OBSERVER, type(shadow).__name__, error)
 
 
 def _metrics(disabled: Collection[str]) -> Metrics:

@@ -34,11 +34,11 @@ class Cache:
         """`own_schedulers` are those whose pods preemption may evict; None: those of all."""
         self.gates = gates
         self.resources = ResourceVocabulary()
-        self.shapes = Shapes(gates)
+        self.shapes = Shapes(self.resources, gates)
         self.nodes = NodeTable(self.resources)
         self.pods = PodTable(self.resources, gates, own_schedulers)
         self.ports = PortTable()
-        self.counters = Counters(self.shapes, self.pods)
+        self.counters = Counters(self.shapes, self.pods, self.nodes)
         self.objects = Objects(gates=gates)
         # Which resources may come as devices is part of what is known of nodes.
         self.objects.devices.on_class_change = self.nodes.spec_changes.break_off
@@ -47,11 +47,12 @@ class Cache:
         self.nominated = NominatedPods()
         self._levels = Levels(self.nodes) if loops.compiled is None else None  # compiled loops read the tables
         self._view: View | None = None
-        self._shapes_known = 0
 
     def view(self) -> View:
         """The present instant. It is the same object for as long as no column had to move in memory."""
         nodes = self.nodes
+        if self.shapes.any_departed:
+            self._forget_shapes()
         if self._view is None or self._view.usage.requested is not nodes.requested:
             usage = Usage(nodes.requested, nodes.nonzero_requested, nodes.pod_counts)
             self._view = View(
@@ -69,19 +70,21 @@ class Cache:
 
     def info(self, pod: Pod) -> PodInfo:
         """The pod as the scheduler sees it; it takes no room anywhere."""
-        info = pod_info(pod, self._shape_of(pod))
+        if self.shapes.any_departed:
+            self._forget_shapes()
+        info = pod_info(pod, self.shapes.of(pod))
         if info.shape.may_use_devices:
             claims, statuses = pod.spec.resource_claims, pod.status.resource_claim_statuses
             info.claims = PodClaims(claims, statuses, self.objects.resource_claims, self.objects.devices)
         return info
 
-    def _shape_of(self, pod: Pod) -> PodShape:
-        shape = self.shapes.of(pod)
-        if len(self.shapes.shapes) != self._shapes_known:
-            self._shapes_known = len(self.shapes.shapes)
-            for name in shape.requests.asked:
-                self.resources.id(name)
-        return shape
+    def _forget_shapes(self) -> None:
+        """Forget what was kept for shapes that no pod has any more. Never in the middle of anything."""
+        for shape_id, identity_id in self.shapes.free_departed():
+            self.pods.forget_shape(shape_id)
+            self.counters.forget_shape(shape_id)
+            if identity_id is not None:
+                self.counters.forget_identity(identity_id)
 
     def add(self, obj: Object) -> None:
         """Any object as it is stored: a node, a pod that runs or is nominated, or something plugins look up.
@@ -112,10 +115,15 @@ class Cache:
     def add_pod(self, pod: Pod, node_name: str | None = None, info: PodInfo | None = None) -> PodInfo:
         """A pod that runs on its node, or is assumed on `node_name`; `info` where the caller has it already."""
         if info is None:
-            info = self.info(pod) if node_name else pod_info(pod, self.shapes.of_settled(pod))
+            info = self.info(pod) if node_name else self._settled(pod)
         info.row = self._enter(pod, info)
         self._occupy(info, self.nodes.row_for(node_name or pod.spec.node_name))
         return info
+
+    def _settled(self, pod: Pod) -> PodInfo:
+        if self.shapes.any_departed:
+            self._forget_shapes()
+        return pod_info(pod, self.shapes.of_settled(pod))
 
     def update_pod(self, pod: Pod, old: Pod | None = None) -> None:
         """A pod on a node changed. As upstream it takes the last place among the node's pods."""
@@ -125,18 +133,15 @@ class Cache:
         """The same for the pod in that row."""
         nodes, node_row = self.nodes, self.pods.cells.node_rows[row]
         # Most changes are of the status: then the shape is what it was, and need not be worked out.
-        shape = None if old is not None and _same_shape(old, pod) else self._shape_of(pod)
-        is_as_before = nodes.names[node_row] == pod.spec.node_name and (shape is None or shape is self._shape_in(row))
+        shape = None if old is not None and _same_shape(old, pod) else self.shapes.of(pod)
+        is_as_before = nodes.names[node_row] == pod.spec.node_name and (shape is None or shape is self.pods.shape(row))
         if is_as_before and self.pods.refresh(row, pod):
             self._move_last(row, node_row)
             nodes.importance_changes.append(node_row)
             return
-        shape = shape or self._shape_in(row)
+        shape = shape or self.pods.shape(row)
         self.remove_row(row)
         self.add_pod(pod, info=pod_info(pod, shape))
-
-    def _shape_in(self, pod_row: int) -> PodShape:
-        return self.shapes.shapes[self.pods.cells.shape_ids[pod_row]]
 
     def _move_last(self, row: int, node_row: int) -> None:
         on_node = self.nodes.pod_rows[node_row]
@@ -179,8 +184,7 @@ class Cache:
         return info
 
     def _enter(self, pod: Pod, info: PodInfo) -> int:
-        if info.shape.has_pod_affinity:
-            self.counters.intern_terms(info.shape)
+        self.counters.on_shape(info.shape)
         return self.pods.add(pod, info)
 
     def _occupy(self, info: PodInfo, node_row: int) -> None:
@@ -193,7 +197,7 @@ class Cache:
         self._account(row, shape, node_row, +1)
 
     def _vacate(self, row: int, node_row: int) -> None:
-        nodes, shape = self.nodes, self._shape_in(row)
+        nodes, shape = self.nodes, self.pods.shape(row)
         on_node = nodes.pod_rows[node_row]
         # The last pod takes the freed place: the order decides between victims that are otherwise equal.
         last = on_node.pop()

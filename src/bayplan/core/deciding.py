@@ -2,17 +2,20 @@
 
 A `Decider` keeps a standing for each shape it has seen recently. Plugins that read the whole cluster run again for
 each pod, on the nodes that pass the local filters. Anything that does not fit this pattern (a PreFilter that rejects
-or narrows, a pod that fits nowhere while such plugins foresee nothing) takes the straight path of `cycle`.
+or narrows, a pod that fits nowhere while such plugins foresee nothing) takes the straight path of `cycle`. Answers for
+kinds of pods that are gone are forgotten, and what is kept must not keep a pod's shape in use (`_like`).
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TypeAlias, TypeVar
+from copy import copy
+from enum import IntEnum
+from typing import TypeAlias
 
 from bayplan.core.columns import row_array
-from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.columns.recent import ANSWERS_BYTES_MAX, Recent
+from bayplan.core.columns.shapes import PodInfo, Shapes
 from bayplan.core.crowding import Crowds
 from bayplan.core.cycle import attempt
 from bayplan.core.decision import Choice, Fits, Unschedulable
@@ -33,12 +36,30 @@ from bayplan.core.kept_answers import KeptAnswers, LocalAnswers, choice_of
 from bayplan.core.snapshot import View
 from bayplan.core.standing import Standing, standing_for
 
-#: Bytes that all standings together may take, by estimate.
-STANDINGS_BYTES_MAX = 512 << 20
-BYTES_PER_ROW = 32
+#: What an answer takes beside its arrays, and what these take for each node.
+BASE_BYTES = 4_000
+GROUND_BYTES = 32
+STANDING_BYTES = 64
+CANDIDACY_BYTES = 64
+GROUPS_BYTES = 32
 
-Recent = TypeVar("Recent")
+#: Answers of so many kinds of pods that are gone may be kept for a while: to look for them takes time.
+GONE_MAX = 16
+
 LookedUp: TypeAlias = KeptAnswers | NothingToReuse | Fits | Unschedulable
+Kept: TypeAlias = KeptAnswers | LocalAnswers | Ground | NothingToReuse
+
+
+class About(IntEnum):
+    """What an answer is kept for, and what the number in its key is."""
+
+    SHAPE = 0  # serial of a shape
+    DEMANDS = 1  # serial of demands, or ~serial of a shape where plugins tell more apart
+    CONSTRAINTS = 2  # serial of constraints, or ~serial of a shape
+
+
+Key: TypeAlias = tuple[About, str, int]  # with the name of the profile
+_SHAPE, _DEMANDS, _CONSTRAINTS = About
 
 
 class Decider:
@@ -52,15 +73,15 @@ class Decider:
         self._look_up = self._kept_for if stopwatch is None else self._timed_look_up
         self._reuse = reuse
         self._standings_made = 0
-        self._seen: set[tuple[str, int]] = set()  # what pods were about so far
+        self._seen: set[Key] = set()  # demands of pods that were decided on
         self._crowds = Crowds()
         self._next_start = 0  # one for all profiles, as upstream
-        self._kept: OrderedDict[tuple[str, int], KeptAnswers | NothingToReuse] = OrderedDict()  # by shape
-        self._locals: OrderedDict[tuple[str, int], LocalAnswers | NothingToReuse] = OrderedDict()  # by demands
-        self._grounds: OrderedDict[tuple[str, int], Ground | NothingToReuse] = OrderedDict()
+        self._answers: Recent[Key, Kept] = Recent(ANSWERS_BYTES_MAX)
+        self._departures = 0  # of shapes, when answers were last looked through
 
     def decide(self, pod: PodInfo, view: View) -> Choice:
         """The best node, ties by the smallest name. Raises CycleError when the attempt ends in an error."""
+        self.forget(view.shapes)
         if not view.nodes.alive_count:
             return Unschedulable(lambda: Diagnosis(NO_NODES))
         profile = self._profiles[pod.scheduler_name]
@@ -74,6 +95,8 @@ class Decider:
                 if isinstance(found, (Unschedulable, Fits)):
                     return found
                 choice = found.decide(pod, view) if isinstance(found, KeptAnswers) else None
+                if choice is not None and not isinstance(choice, Fits):
+                    self._count_candidacies(profile, pod, view)
             except CycleError:
                 choice = None  # more was asked than had to be: the straight line tells whether it matters
             if choice is not None:
@@ -105,17 +128,16 @@ class Decider:
 
     def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> LookedUp:
         """What is known of such pods; the choice itself at first sight, or where it is what it was the last time."""
-        key = (profile.scheduler_name, pod.shape.id)
-        kept = self._kept.get(key)
+        key = (_SHAPE, profile.scheduler_name, pod.shape.serial)
+        kept = self._answers.get(key)
+        assert kept is None or isinstance(kept, (KeptAnswers, NothingToReuse))
         if kept is None:
             choice = self._choice_at_first_sight(profile, pod, view)
             if choice is not None:
                 return choice
         elif isinstance(kept, KeptAnswers) and (unschedulable := kept.unschedulable_before(pod, view)) is not None:
-            self._kept.move_to_end(key)
             return unschedulable
         elif kept.follow(view):
-            self._kept.move_to_end(key)
             return kept
         local = self._local_for(profile, pod, view)
         if isinstance(local, NothingToReuse):
@@ -124,7 +146,7 @@ class Decider:
             kept.local = local
         else:
             kept = KeptAnswers(pod, local)
-        _put(self._kept, key, kept, view.nodes.count)
+        self._answers.put(key, kept, _size(kept, view.nodes.count))
         return kept
 
     def _choice_at_first_sight(self, profile: Profile, pod: PodInfo, view: View) -> Fits | None:
@@ -140,36 +162,74 @@ class Decider:
     def _local_for(self, profile: Profile, pod: PodInfo, view: View) -> LocalAnswers | NothingToReuse:
         """What the local plugins say, shared by all pods that they cannot tell apart."""
         key = _local_key(profile, pod)
-        local = self._locals.get(key)
+        local = self._answers.get(key)
+        assert local is None or isinstance(local, (LocalAnswers, NothingToReuse))
         if local is None or not local.follow(view):
             self._standings_made += 1
             ground = self._ground_for(profile, pod, view)
-            made = ground if isinstance(ground, NothingToReuse) else standing_for(profile, pod, view, ground)
+            made = ground if isinstance(ground, NothingToReuse) else standing_for(profile, _like(pod), view, ground)
             local = LocalAnswers(made, self._crowds) if isinstance(made, Standing) else made
-        _put(self._locals, key, local, view.nodes.count)
+            self._answers.put(key, local, _size(local, view.nodes.count))
         return local
 
     def _ground_for(self, profile: Profile, pod: PodInfo, view: View) -> Ground | NothingToReuse:
-        key = (profile.scheduler_name, pod.shape.constraints_id if profile.shares_grounds else ~pod.shape.id)
-        ground = self._grounds.get(key)
+        serial = pod.shape.constraints_serial if profile.shares_grounds else ~pod.shape.serial
+        key = (_CONSTRAINTS, profile.scheduler_name, serial)
+        ground = self._answers.get(key)
+        assert ground is None or isinstance(ground, (Ground, NothingToReuse))
         if ground is None or not ground.follow(view):
-            ground = ground_for(profile, pod, view)
-        _put(self._grounds, key, ground, view.nodes.count)
+            ground = ground_for(profile, _like(pod), view)
+            self._answers.put(key, ground, _size(ground, view.nodes.count))
         return ground
 
+    def _count_candidacies(self, profile: Profile, pod: PodInfo, view: View) -> None:
+        """Answers have grown by what was found out about victims."""
+        key = _local_key(profile, pod)
+        local = self._answers.peek(key)
+        if isinstance(local, LocalAnswers):
+            self._answers.put(key, local, _size(local, view.nodes.count))
 
-def _local_key(profile: Profile, pod: PodInfo) -> tuple[str, int]:
+    def forget(self, shapes: Shapes) -> None:
+        """Forget answers for kinds of pods that are gone, once there are more than a few."""
+        if shapes.departures - self._departures <= max(GONE_MAX, len(self._answers) // 4):
+            return
+        self._departures = shapes.departures
+        for key in list(self._answers):
+            if not _is_there(key, shapes):
+                self._answers.pop(key)
+            elif key[0] is _DEMANDS and isinstance(local := self._answers.peek(key), LocalAnswers):
+                local.forget_tries()
+        self._seen = {key for key in self._seen if _is_there(key, shapes)}
+
+
+def _size(kept: Kept, node_count: int) -> int:
+    """Bytes that it takes, by estimate."""
+    if isinstance(kept, LocalAnswers):
+        return BASE_BYTES + node_count * (STANDING_BYTES + CANDIDACY_BYTES * kept.candidacy_count)
+    if isinstance(kept, Ground):
+        return BASE_BYTES + node_count * GROUND_BYTES
+    return BASE_BYTES + (node_count * GROUPS_BYTES if isinstance(kept, KeptAnswers) and kept.may_group else 0)
+
+
+def _local_key(profile: Profile, pod: PodInfo) -> Key:
     """Equal for pods that local plugins cannot tell apart."""
-    # Ids of shapes are kept apart from those of what is shared by being negative.
-    return profile.scheduler_name, pod.shape.demands_id if profile.shares_standings else ~pod.shape.id
+    serial = pod.shape.demands_serial if profile.shares_standings else ~pod.shape.serial
+    return _DEMANDS, profile.scheduler_name, serial
 
 
-def _put(recent: OrderedDict[tuple[str, int], Recent], key: tuple[str, int], value: Recent, node_count: int) -> None:
-    """Keep it as the one used last; what was not used for the longest time goes when there are too many."""
-    recent[key] = value
-    recent.move_to_end(key)
-    if len(recent) * node_count * BYTES_PER_ROW > STANDINGS_BYTES_MAX and len(recent) > 1:
-        recent.popitem(last=False)
+def _is_there(key: Key, shapes: Shapes) -> bool:
+    """Whether there are still pods that the answer under the key is for."""
+    about, _, serial = key
+    if about is _SHAPE or serial < 0:
+        return shapes.has(serial if about is _SHAPE else ~serial)
+    return serial in (shapes.demands if about is _DEMANDS else shapes.constraints)
+
+
+def _like(pod: PodInfo) -> PodInfo:
+    """A pod with the same look, for answers to keep: they must not keep the shape in use."""
+    like = copy(pod)
+    like.shape = copy(pod.shape)
+    return like
 
 
 def _nominated_choice(profile: Profile, pod: PodInfo, view: View) -> Fits | None:

@@ -60,7 +60,7 @@ class Ground:
         self.states = states
         self.version = 0  # grows when the scores of all nodes change, not just those of some
         self._spec_position = nodes.spec_changes.position
-        self._resource_count = len(nodes.resources)
+        self._resources_version = nodes.resources.version
         self._images_at = (nodes.image_version, nodes.alive_count)
         self._filters = [
             (position, profile.one_row_filters[profile.local_filters[position].name], state)
@@ -89,7 +89,7 @@ class Ground:
             return True
         rows = _followable(log, self._spec_position)
         # A resource that no node had before may be one of those that count.
-        if rows is None or not self.profile.follows_nodes or len(view.nodes.resources) != self._resource_count:
+        if rows is None or not self.profile.follows_nodes or view.nodes.resources.version != self._resources_version:
             return False
         if not self._images_count_as_before(view, rows):
             return False

@@ -38,7 +38,7 @@ class GroupedScores:
         plugin, known = self._profile.grouping_scorers.get(name), self._groups.get(name)
         if plugin is None:
             return None
-        if known is not None and known.follow(view, rows):
+        if known is not None and known.follow(pod, view, rows):
             return known
         instant = (view.nodes.spec_changes.position, view.objects.version)
         if known is None and self._none_at.get(name) == instant:

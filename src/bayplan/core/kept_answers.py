@@ -38,6 +38,9 @@ from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
 from bayplan.core.standing import Standing
 
+#: Candidates are kept for preemptors of so many priorities.
+PRIORITIES_MAX = 8
+
 
 def choice_of(found: Attempt, view: View, start: int = 0) -> Choice:
     """The choice a full attempt leads to. Raises the error it ended in."""
@@ -88,6 +91,14 @@ class LocalAnswers:
         pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
         states = [*standing.states, *[SKIP] * len(profile.later_filters)]
         self._filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
+
+    @property
+    def candidacy_count(self) -> int:
+        return len(self._candidacies) + (self._tried is not None)
+
+    def forget_tries(self) -> None:
+        """Forget what was tried for pods of one shape, which would keep that shape in use."""
+        self._tried = None
 
     def crowded_out(self, pod: PodInfo, view: View) -> CrowdedOut | None:
         """Where a pod that is not nominated itself fits only without those that are; None if that is not known here."""
@@ -144,6 +155,8 @@ class LocalAnswers:
         if _is_nominated(pod, view):  # it alone need not make room for itself: of no use to others
             candidacy = Candidacy(view)
         elif candidacy is None or not candidacy.can_follow(view):
+            if candidacy is None and len(self._candidacies) == PRIORITIES_MAX:
+                self._candidacies.clear()
             candidacy = self._candidacies[pod.priority] = Candidacy(view)
         candidacy.follow(pod, view, filtered)
         return candidacy
@@ -152,7 +165,7 @@ class LocalAnswers:
         """Candidates with all filters in play, of nodes that were tried for pods of this shape and priority."""
         if _is_nominated(pod, view):
             return Candidacy(view)
-        key = (pod.shape.id, pod.priority, view.objects.version, view.nodes.spec_changes.position)
+        key = (pod.shape.serial, pod.priority, view.objects.version, view.nodes.spec_changes.position)
         if self._tried is None or self._tried[0] != key:
             self._tried = (key, Candidacy(view))
         return self._tried[1]
@@ -180,6 +193,11 @@ class KeptAnswers:
         self._spoke = True  # whether any of them had something to say the last time
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
         self._unschedulable: dict[tuple[int, str], Unschedulable] = {}  # by priority and policy
+
+    @property
+    def may_group(self) -> bool:
+        """Whether scores for groups of nodes may be kept."""
+        return bool(self._later_scorers)
 
     def follow(self, view: View) -> bool:
         return self.local.follow(view)

@@ -339,22 +339,23 @@ class Scheduler:
             self.queue.activate(released, now)
         queued = self.queue.pop(now)
         if queued is None:
+            self._decider.forget(self.cache.view().shapes)
             return None
         try:
-            return self._try(queued, now, clock)
+            if queued.is_leaving:
+                return self._skip(queued, now)
+            gathering, view = queued.gathering, self.cache.view()
+            if gathering is not None and self._still_goes(gathering.refused, queued.info, view):
+                return self._refuse_again(queued, gathering.refused, view, now)
+            return self._attempt(queued, view, now, clock)
         except Exception:
             self._interrupted = queued
             raise
 
-    def _try(self, queued: QueuedPod, now: int, clock: Callable[[], int] | None) -> Decision:
-        if queued.is_leaving:
-            note = f"skip schedule deleting pod: {queued.key}"
-            self.queue.skip(queued, now)
-            return Decision(queued.key, Outcome.SKIPPED, message=note, actions=(failed_event(queued, note),))
-        gathering, view = queued.gathering, self.cache.view()
-        if gathering is not None and self._still_goes(gathering.refused, queued.info, view):
-            return self._refuse_again(queued, gathering.refused, view, now)
-        return self._attempt(queued, view, now, clock)
+    def _skip(self, queued: QueuedPod, now: int) -> Decision:
+        note = f"skip schedule deleting pod: {queued.key}"
+        self.queue.skip(queued, now)
+        return Decision(queued.key, Outcome.SKIPPED, message=note, actions=(failed_event(queued, note),))
 
     def due_at(self, now: int) -> int | None:
         """When `decide` is next worth calling, `now` if it has something to do; None if never."""

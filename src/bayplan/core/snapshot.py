@@ -74,7 +74,8 @@ class Objects:
     now: int | None = None  # the time of the decision; None where a question has none
     version: int = 0  # grows with every change
     budgets_version: int = 0  # grows with every change of a budget
-    #: Worked out from services and controllers by whoever needs it; forgotten when one of them changes.
+    selecting_version: int = 0  # grows with every change of a service or a controller
+    #: Worked out from services and controllers; forgotten when one of them changes.
     remembered: dict[Hashable, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -116,6 +117,7 @@ class Objects:
         self.version += 1
         self.budgets_version += isinstance(obj, PodDisruptionBudget)
         if isinstance(obj, SELECTING):
+            self.selecting_version += 1
             self.remembered.clear()
         elif isinstance(obj, ResourceSlice):
             self.devices.slice_changed([each for each in (old, obj) if isinstance(each, ResourceSlice)])
@@ -204,7 +206,7 @@ class View:
         )
 
     def shape(self, pod_row: int) -> PodShape:
-        return self.shapes.shapes[int(self.pods.shape_ids[pod_row])]
+        return self.pods.shape(pod_row)
 
     def what_if(self) -> View:
         """The same instant with usage that may be shifted."""

@@ -34,7 +34,7 @@ _VALUE_MUST_CONSIST = (
 _EMPTY = "must be non-empty"
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def label_key_faults(key: str) -> tuple[str, ...]:
     """Why the text is not a label key ([subdomain/]name); empty if it is one."""
     prefix, slash, name = key.rpartition("/")
@@ -48,7 +48,7 @@ def label_key_faults(key: str) -> tuple[str, ...]:
     return tuple(faults)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def label_value_faults(value: str) -> tuple[str, ...]:
     """Why the text is not a label value; empty if it is one."""
     faults: list[str] = []

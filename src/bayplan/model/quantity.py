@@ -36,7 +36,7 @@ _EXPONENT_LIMIT = 1_000
 _DIGITS_LIMIT = 4_000
 
 
-@lru_cache(maxsize=65_536, typed=True)
+@lru_cache(maxsize=8_192, typed=True)
 def parse_quantity(raw: RawQuantity) -> int:
     """The exact value in nano units; ValueError with Kubernetes' own wording when malformed."""
     if isinstance(raw, bool):

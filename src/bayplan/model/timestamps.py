@@ -21,7 +21,7 @@ _texts: dict[int, str] = {}
 _TEXTS_MAX = 4_096
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def parse_time(text: str) -> int:
     """Nanoseconds since the epoch; ValueError when the text is not an RFC 3339 time."""
     match = _RFC3339.fullmatch(text)

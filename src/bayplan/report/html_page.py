@@ -34,9 +34,9 @@ def require_plotly() -> None:
 
 
 def write_page(page: str, path: Path | str) -> None:
-    """The file gets its name when it is complete."""
+    """The file gets its name when it is complete. Of several processes that write it, the last one wins."""
     target = Path(path)
-    unfinished = target.with_name(f".{target.name}.unfinished")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
     try:
         unfinished.write_text(page, encoding="utf-8", newline="\n")
         os.replace(unfinished, target)

@@ -124,7 +124,7 @@ def check_pods_quiet(store: Store, scheduler: Scheduler) -> None:
     }
     assert held == expected, f"cache and store differ: {sorted(set(held.items()) ^ set(expected.items()))}"
     for key in held:
-        shape = cache.shapes.shapes[cache.pods.shape_ids[cache.pods.rows_by_key[key]]]
+        shape = cache.pods.shape(cache.pods.rows_by_key[key])
         stored = store.get(Pod, *key.split("/"))
         assert shape.labels == stored.metadata.labels, f"{key}: counted with labels {shape.labels}"
     alive = {cache.nodes.names[row] for row in range(cache.nodes.count) if cache.nodes.alive[row]}

@@ -80,7 +80,8 @@ def test_variants_are_distinct_shapes() -> None:
     workload = WORKLOADS["mixed"]
     pods = pods_of(workload, 2 * workload.pods.variants)
     cache = build_cache(workload, 3, pods)
-    assert len({cache.info(pod).shape.id for pod in pods}) == workload.pods.variants
+    infos = [cache.info(pod) for pod in pods]
+    assert len({info.shape.id for info in infos}) == workload.pods.variants
 
 
 def test_nodes_are_spread_over_the_zones() -> None:

@@ -41,9 +41,10 @@ def test_nothing_is_written_beside_the_report(
     elsewhere.mkdir()
     monkeypatch.chdir(here)
     monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    monkeypatch.setattr("os.getuid", lambda: 4711)
     bayplan("demo")
     assert list(here.iterdir()) == []
-    assert [file.name for file in elsewhere.iterdir()] == ["bayplan-demo.html"]
+    assert [file.name for file in elsewhere.iterdir()] == ["bayplan-demo-4711.html"], "one for each user"
 
 
 def test_without_plotly_the_story_is_told_all_the_same(

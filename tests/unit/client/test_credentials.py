@@ -120,7 +120,8 @@ def test_a_rejected_token_is_asked_for_again_once(run: Run, tmp_path: Path) -> N
     run(main())
 
 
-def test_what_a_plugin_is_told(run: Run, tmp_path: Path) -> None:
+def test_what_a_plugin_is_told(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
     script = f'echo "$KUBERNETES_EXEC_INFO" > {tmp_path}/info\necho "$1 $STAGE $HOME" > {tmp_path}/given\nexit 3'
 
     async def main() -> None:
@@ -137,7 +138,7 @@ def test_what_a_plugin_is_told(run: Run, tmp_path: Path) -> None:
             "kind": "ExecCredential",
             "spec": {"interactive": False, "cluster": {"server": "https://x"}},
         }
-        assert (tmp_path / "given").read_text() == f"login test {os.environ['HOME']}\n"
+        assert (tmp_path / "given").read_text() == "login test /home/me\n"
 
     run(main())
 

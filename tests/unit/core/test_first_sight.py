@@ -6,7 +6,7 @@ import pytest
 from tests.preempting import default_profile
 from tests.support import cache_of
 
-from bayplan.core.deciding import Decider
+from bayplan.core.deciding import About, Decider
 from bayplan.core.decision import Fits
 from bayplan.core.first_sight import best_at_first_sight
 from bayplan.core.ground import Ground, ground_for
@@ -85,7 +85,8 @@ def test_nothing_is_kept_of_a_pod_until_there_is_another_like_it() -> None:
     cache = cache_of(*NODES)
     decider = Decider({PROFILE.scheduler_name: PROFILE})
     kept = []
-    for number, cpu in enumerate((1, 2, 1)):
-        decider.decide(cache.info(pod(f"p{number}").cpu(cpu).obj()), cache.view())
-        kept.append(len(decider._locals))
+    waiting = [cache.info(pod(f"p{number}").cpu(cpu).obj()) for number, cpu in enumerate((1, 2, 1))]
+    for each in waiting:
+        decider.decide(each, cache.view())
+        kept.append(sum(about is About.DEMANDS for about, _, _ in decider._answers))
     assert kept == [0, 0, 1]

@@ -70,8 +70,8 @@ def test_a_pod_that_changed_on_its_way_counts_as_it_is_once_it_is_seen_on_its_no
     scheduler.observe(ObjectChanged(waiting, relabelled), SECOND)
     on_its_node = replace(relabelled, spec=replace(relabelled.spec, node_name="n"))
     scheduler.observe(ObjectChanged(relabelled, on_its_node), SECOND)
-    pods, shapes = scheduler.cache.pods, scheduler.cache.shapes.shapes
-    assert shapes[pods.shape_ids[pods.rows_by_key["default/p"]]].labels == {"tier": "web"}
+    pods = scheduler.cache.pods
+    assert pods.shape(pods.rows_by_key["default/p"]).labels == {"tier": "web"}
 
 
 def test_the_watch_settles_what_an_answer_left_open() -> None:

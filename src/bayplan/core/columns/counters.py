@@ -1,27 +1,29 @@
 """Counts of pods for each node, kept up to date as pods come and go: no decision ever scans the pods.
 
-Two kinds. A *pod counter* belongs to a selector somebody asks about (a spread constraint, an affinity term of
+Two kinds. A *pod counter* belongs to a selector that pods ask about (a spread constraint, an affinity term of
 the pod being scheduled) and counts the pods on each node that match. A *carrier counter* belongs to an affinity
 term of running pods and counts the pods on each node that carry it.
 
 A selector is evaluated once for each identity (namespace and label set), never for each pod. Counts come into
-being by one pass over the pod table when first asked for, and follow every change from then on.
+being by one pass over the pod table when first asked for, and follow every change from then on. They go with the last
+shape of pods that asked for them or that carries the term, and when memory is short: they can be made again.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, row_array, row_mask, with_room
 from bayplan.core.columns.labels import LabelColumn
+from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.pods import PodTable
+from bayplan.core.columns.recent import COUNTS_BYTES_MAX, Recent
 from bayplan.core.columns.shapes import Identity, PodShape, Shapes
-from bayplan.core.columns.term_index import SelectorIndex, TermIndex, telling_requirement
-from bayplan.core.columns.terms import AffinityTerm, CarriedTerm
+from bayplan.core.columns.term_index import SelectorIndex, telling_requirement
+from bayplan.core.columns.terms import AffinityTerm, CarriedTerm, TermKind
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.selectors import CompiledSelector
 
@@ -32,10 +34,10 @@ class PodMatch(NamedTuple):
     namespaces: frozenset[str] | None
     selector: CompiledSelector
 
-    def accepts(self, identity: Identity) -> bool:
-        if self.namespaces is not None and identity.namespace not in self.namespaces:
+    def accepts(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        if self.namespaces is not None and namespace not in self.namespaces:
             return False
-        return self.selector.matches(dict(identity.labels))
+        return self.selector.matches(labels)
 
 
 class CounterKey(NamedTuple):
@@ -46,13 +48,21 @@ class CounterKey(NamedTuple):
     below: int | None = None  # only pods of a lower priority than this
 
 
+class CarrierKey(NamedTuple):
+    """What a carrier counter counts: pods that carry the term, of any priority or below one."""
+
+    term_id: int
+    below: int | None
+
+
 class NodeCounts:
     """An int32 for each node that grows with the node table."""
 
-    __slots__ = ("_buffer", "_sums")
+    __slots__ = ("_buffer", "_sums", "is_followed")
 
     def __init__(self, counts: IdArray) -> None:
         self._buffer = counts
+        self.is_followed = True  # False: it was dropped, and what happens from now on is not counted
         self._sums: dict[LabelColumn, tuple[int, IntArray]] = {}  # with the version of the column they are for
 
     def counts(self, node_count: int) -> IdArray:
@@ -70,6 +80,8 @@ class NodeCounts:
             present = np.flatnonzero(column.present)
             counts = self.counts(len(column.ids))[present]
             sums = np.bincount(column.ids[present], weights=counts, minlength=column.domains + 1)
+            for other in [each for each, (version, _) in self._sums.items() if version != each.version]:
+                del self._sums[other]  # which may not be asked for again
             known = self._sums[column] = (column.version, sums.astype(np.int64))
         return known[1]
 
@@ -84,106 +96,151 @@ class NodeCounts:
                     sums[domain] += amount
 
 
-_NOBODY: Mapping[int, NodeCounts] = {}
+#: What a counter takes beside its counts, with its key and its place in the index.
+_COUNTER_BYTES = 2_000
+_BYTES_PER_NODE = 4
 
-
-class IdentityIndex:
-    """Identities by each of their labels. Reads the vocabulary when asked, so that pods that come cost nothing."""
-
-    def __init__(self, identities: Vocabulary[Identity]) -> None:
-        self.identities = identities
-        self._indexed_count = 0
-        self._by_label: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-
-    def having(self, label: tuple[str, str] | None) -> Sequence[int]:
-        """Ids of the identities with the label, or of all, in order; a list that only grows."""
-        values = self.identities.values
-        if label is None:
-            return range(len(values))
-        for identity_id in range(self._indexed_count, len(values)):
-            for own_label in values[identity_id].labels:
-                self._by_label[own_label].append(identity_id)
-        self._indexed_count = len(values)
-        return self._by_label.get(label, ())
+_NOBODY: Mapping[int, int] = {}
+_NOT_COUNTED: Mapping[int | None, NodeCounts] = {}
+_NO_TERM = CarriedTerm(
+    TermKind.REQUIRED, 0, AffinityTerm("", frozenset(), CompiledSelector.NOTHING, CompiledSelector.NOTHING)
+)
 
 
 class PodCounter:
     """Pods on each node that a key counts."""
 
-    def __init__(self, key: CounterKey, identities: IdentityIndex) -> None:
+    __slots__ = ("asking_ids", "key", "matching_ids", "nodes")
+
+    def __init__(self, key: CounterKey) -> None:
         self.key = key
-        self._identities = identities
-        self._tested_count = 0  # of the identities that have what is wanted
-        self._matching_ids: set[int] = set()
-        telling = telling_requirement(match.selector for match in key.matches)
-        self._wanted = (telling.key, telling.values[0]) if telling is not None and len(telling.values) == 1 else None
+        self.matching_ids: set[int] = set()  # identities that match, of those in the pod table; kept by `Counters`
+        self.asking_ids: set[int] = set()  # shapes that asked for it
         self.nodes = NodeCounts(np.zeros(0, dtype=np.int32))
 
-    def matches(self, identity_id: int) -> bool:
-        return identity_id in self.matching_ids()
+    def accepts(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Whether a pod with these labels would be counted."""
+        # A generator would take longer than most of these answers.
+        for match in self.key.matches:  # noqa: SIM110
+            if not match.accepts(namespace, labels):
+                return False
+        return True
 
-    def matching(self) -> BoolArray:
-        """(identities + 1,) which identities match; the last entry answers for id -1."""
-        return row_mask(row_array(list(self.matching_ids())), len(self._identities.identities.values) + 1)
 
-    def matching_ids(self) -> set[int]:
-        """To be read only."""
-        values = self._identities.identities.values
-        candidates = self._identities.having(self._wanted)
-        for identity_id in candidates[self._tested_count :]:
-            if all(match.accepts(values[identity_id]) for match in self.key.matches):
-                self._matching_ids.add(identity_id)
-        self._tested_count = len(candidates)
-        return self._matching_ids
+class IdentityIndex:
+    """Identities of pods in the table, by each of their labels."""
+
+    def __init__(self, identities: Vocabulary[Identity]) -> None:
+        self._identities = identities
+        self._by_label: dict[tuple[str, str], dict[int, None]] = {}
+        self._all: dict[int, None] = {}
+        self._unread: set[int] = set()  # those whose labels were not looked at: often nobody asks
+
+    def add(self, identity_id: int) -> None:
+        self._all[identity_id] = None
+        self._unread.add(identity_id)
+
+    def _read(self) -> None:
+        for identity_id in self._unread:
+            for label in self._identities.values[identity_id].labels:
+                self._by_label.setdefault(label, {})[identity_id] = None
+        self._unread.clear()
+
+    def remove(self, identity_id: int, identity: Identity) -> None:
+        del self._all[identity_id]
+        if identity_id in self._unread:
+            self._unread.remove(identity_id)
+            return
+        for label in identity.labels:
+            having = self._by_label[label]
+            del having[identity_id]
+            if not having:
+                del self._by_label[label]
+
+    def matching(self, counter: PodCounter) -> list[int]:
+        """Ids of those that the counter counts."""
+        self._read()
+        telling = telling_requirement(match.selector for match in counter.key.matches)
+        if telling is None:
+            candidates = list(self._all)
+        else:
+            candidates = [each for value in telling.values for each in self._by_label.get((telling.key, value), ())]
+        values = self._identities.values
+        return [each for each in candidates if counter.accepts(values[each].namespace, dict(values[each].labels))]
+
+
+_Counted: TypeAlias = PodCounter | NodeCounts
 
 
 class Counters:
     """All counters in use, and the updates that keep them true."""
 
-    def __init__(self, shapes: Shapes, pods: PodTable) -> None:
+    def __init__(self, shapes: Shapes, pods: PodTable, nodes: NodeTable) -> None:
         self._shapes = shapes
         self._pods = pods
+        self._nodes = nodes
         self._identities = IdentityIndex(shapes.identities)
-        self._pod_counters: dict[CounterKey, PodCounter] = {}
+        self._recent: Recent[CounterKey | CarrierKey, _Counted] = Recent(COUNTS_BYTES_MAX, self._dropped)
         self._counter_index: SelectorIndex[PodCounter] = SelectorIndex()
-        self._followers: dict[int, list[PodCounter]] = {}  # identity of pods that were on a node -> counters
-        self.terms: Vocabulary[CarriedTerm] = Vocabulary()
-        self._term_index = TermIndex(self.terms)
-        self._shapes_carrying: defaultdict[int, list[PodShape]] = defaultdict(list)  # by term
-        self._carriers: dict[int, NodeCounts] = {}
-        self._carriers_below: dict[int, dict[int, NodeCounts]] = {}  # by term, then by the priority they are below
-        self._carrier_totals: defaultdict[int, int] = defaultdict(int)  # pods that carry a term, ghosts' included
+        #: By identity of pods in the table, with the identity: counters that count them.
+        self._followers: dict[int, tuple[Identity, list[PodCounter]]] = {}
+        self._asked_by: dict[int, dict[CounterKey, None]] = {}  # shape -> what it asked for
+        self.terms: Vocabulary[CarriedTerm] = Vocabulary(_NO_TERM)
+        self._term_index: SelectorIndex[int] = SelectorIndex()
+        self._carried_by: dict[int, tuple[int, ...]] = {}  # shape -> its terms
+        self._times_carried: dict[int, dict[int, int]] = {}  # term -> shape -> how often
+        self._carriers: dict[int, dict[int | None, NodeCounts]] = {}  # by term, then by the priority they are below
+        self._carrier_totals: dict[int, int] = {}  # pods that carry a term, ghosts' included
 
     def pods_matching(
-        self, matches: tuple[PodMatch, ...], *, skip_terminating: bool, below: int | None = None
+        self, matches: tuple[PodMatch, ...], shape: PodShape, *, skip_terminating: bool, below: int | None = None
     ) -> PodCounter:
-        """The counter of pods that meet all of them, of any priority or below one; made now if nobody asked before."""
+        """The counter of pods that meet all of them, of any priority or below one; made now if it is new.
+
+        Pods of the shape ask for it.
+        """
         key = CounterKey(matches, skip_terminating, below)
-        counter = self._pod_counters.get(key)
+        counter = self._recent.get(key)
         if counter is None:
-            counter = self._pod_counters[key] = PodCounter(key, self._identities)
-            self._counter_index.add(counter, *(match.selector for match in matches))
-            # The first pod of its kind asks about pods that nobody has seen yet.
-            seen = [identity_id for identity_id in counter.matching_ids() if identity_id in self._followers]
-            if seen:
-                counter.nodes = NodeCounts(self._count_where(counter.matching(), key))
-            for identity_id in seen:
-                self._followers[identity_id].append(counter)
+            counter = self._make(key)
+        assert isinstance(counter, PodCounter)
+        if shape.id not in counter.asking_ids:
+            counter.asking_ids.add(shape.id)
+            self._asked_by.setdefault(shape.id, {})[key] = None
         return counter
+
+    def _make(self, key: CounterKey) -> PodCounter:
+        counter = PodCounter(key)
+        self._counter_index.add(counter, *(match.selector for match in key.matches))
+        found = self._identities.matching(counter)
+        # The first pod of its kind asks about pods that are not there yet.
+        if found:
+            counter.matching_ids.update(found)
+            counter.nodes = NodeCounts(self._count_where(self.matching(counter), key))
+            for identity_id in found:
+                self._followers[identity_id][1].append(counter)
+        self._recent.put(key, counter, self._size())
+        return counter
+
+    def matching(self, counter: PodCounter) -> BoolArray:
+        """(identities + 1,) which identities of pods in the table the counter counts; the last entry is for id -1."""
+        return row_mask(row_array(list(counter.matching_ids)), len(self._shapes.identities) + 1)
 
     def carriers(self, term_id: int) -> NodeCounts:
         """How many pods on each node carry the term (a pod that carries it twice counts twice)."""
-        counts = self._carriers.get(term_id)
-        if counts is None:
-            counts = self._carriers[term_id] = NodeCounts(self._count_carriers(term_id))
-        return counts
+        return self._carriers_of(CarrierKey(term_id, None))
 
     def carriers_below(self, term_id: int, priority: int) -> NodeCounts:
-        """The same for pods of a lower priority."""
-        by_priority = self._carriers_below.setdefault(term_id, {})
-        counts = by_priority.get(priority)
+        """How many pods of a lower priority than this carry the term on each node."""
+        return self._carriers_of(CarrierKey(term_id, priority))
+
+    def _carriers_of(self, key: CarrierKey) -> NodeCounts:
+        counts = self._recent.get(key)
         if counts is None:
-            counts = by_priority[priority] = NodeCounts(self._count_carriers(term_id, priority))
+            counts = NodeCounts(self._count_carriers(key))
+            self._carriers.setdefault(key.term_id, {})[key.below] = counts
+            self._recent.put(key, counts, self._size())
+        assert isinstance(counts, NodeCounts)
         return counts
 
     def terms_reaching(
@@ -196,29 +253,50 @@ class Counters:
         totals, terms = self._carrier_totals, self.terms.values
         return [
             term_id
-            for term_id in self._term_index.candidates(shape.labels)
+            for term_id in self._term_index.candidates(shape.labels.items())
             if (include_idle or totals.get(term_id)) and term_reaches(terms[term_id].term, shape, namespace_labels)
         ]
 
     def times_carried(self, term_id: int) -> IdArray:
         """(shapes + 1,) how often pods of each shape carry the term; the last entry answers for id -1."""
-        times = np.zeros(len(self._shapes.shapes) + 1, dtype=np.int32)
-        for shape in self._shapes_carrying[term_id]:
-            times[shape.id] = shape.carried_ids.count(term_id)
+        times = np.zeros(len(self._shapes) + 1, dtype=np.int32)
+        for shape_id, often in self._times_carried.get(term_id, _NOBODY).items():
+            times[shape_id] = often
         return times
 
-    def intern_terms(self, shape: PodShape) -> None:
-        """Give the shape's terms their ids; done once, when a pod of the shape first enters the table."""
-        if not shape.carried_ids and shape.has_pod_affinity:
-            shape.carried_ids = tuple(self.terms.id(term) for term in shape.terms.carried())
-            for term_id in set(shape.carried_ids):
-                self._shapes_carrying[term_id].append(shape)
+    # ---------------------------------------------------------------- pods that come and go
+
+    def on_shape(self, shape: PodShape) -> None:
+        """A pod of the shape enters the table."""
+        if shape.identity_id not in self._followers:
+            self._follow_identity(shape)
+        if shape.has_pod_affinity and shape.id not in self._carried_by:
+            self._take_terms(shape)
+
+    def _follow_identity(self, shape: PodShape) -> None:
+        identity_id = shape.identity_id
+        identity = self._shapes.identities.values[identity_id]
+        self._identities.add(identity_id)
+        candidates = self._counter_index.candidates(identity.labels)
+        followers = [counter for counter in candidates if counter.accepts(shape.namespace, shape.labels)]
+        self._followers[identity_id] = (identity, followers)
+        for counter in followers:
+            counter.matching_ids.add(identity_id)
+
+    def _take_terms(self, shape: PodShape) -> None:
+        for term in shape.terms.carried():
+            is_new = self.terms.find(term) == ABSENT
+            term_id = self.terms.take(term)
+            shape.carried_ids += (term_id,)
+            if is_new:
+                self._term_index.add(term_id, term.term.selector)
+            times = self._times_carried.setdefault(term_id, {})
+            times[shape.id] = times.get(shape.id, 0) + 1
+        self._carried_by[shape.id] = shape.carried_ids
 
     def on_pod(self, pod_row: int, shape: PodShape, node_row: int, sign: int) -> None:
         """A pod came to (+1) or left (-1) a node."""
-        followers = self._followers.get(shape.identity_id)
-        if followers is None:
-            followers = self._followers[shape.identity_id] = self._find_followers(shape)
+        followers = self._followers[shape.identity_id][1]
         if followers:
             cells = self._pods.cells
             terminating, priority = cells.terminating[pod_row], cells.priorities[pod_row]
@@ -232,17 +310,80 @@ class Counters:
     def _count_carried(self, pod_row: int, shape: PodShape, node_row: int, sign: int) -> None:
         priority = self._pods.cells.priorities[pod_row]
         for term_id in shape.carried_ids:
-            self._carrier_totals[term_id] += sign
-            counts = self._carriers.get(term_id)
-            if counts is not None:
-                counts.add(node_row, sign)
-            for below, counts in self._carriers_below.get(term_id, _NOBODY).items():
-                if priority < below:
+            self._carrier_totals[term_id] = self._carrier_totals.get(term_id, 0) + sign
+            for below, counts in self._carriers.get(term_id, _NOT_COUNTED).items():
+                if below is None or priority < below:
                     counts.add(node_row, sign)
 
-    def _find_followers(self, shape: PodShape) -> list[PodCounter]:
-        labels = self._shapes.identities.values[shape.identity_id].labels
-        return [it for it in self._counter_index.candidates(labels) if it.matches(shape.identity_id)]
+    # ---------------------------------------------------------------- what is forgotten
+
+    def forget_shape(self, shape_id: int) -> None:
+        """No pod has the shape any more."""
+        for key in self._asked_by.pop(shape_id, ()):
+            counter = self._recent.peek(key)
+            assert isinstance(counter, PodCounter)
+            counter.asking_ids.remove(shape_id)
+            if not counter.asking_ids:
+                self._recent.pop(key)
+                self._dropped(key, counter)
+        for term_id in self._carried_by.pop(shape_id, ()):
+            self._times_carried[term_id].pop(shape_id, None)
+            term = self.terms.values[term_id].term
+            if self.terms.drop(term_id):
+                self._forget_term(term_id, term)
+
+    def forget_identity(self, identity_id: int) -> None:
+        """No shape has the identity any more."""
+        known = self._followers.pop(identity_id, None)
+        if known is not None:  # a pod in the table had it once
+            identity, followers = known
+            self._identities.remove(identity_id, identity)
+            for counter in followers:
+                counter.matching_ids.remove(identity_id)
+
+    def _forget_term(self, term_id: int, term: AffinityTerm) -> None:
+        self._term_index.remove(term_id, term.selector)
+        del self._times_carried[term_id]
+        assert not self._carrier_totals.pop(term_id, 0), "a pod still carries the term"
+        for below in list(self._carriers.get(term_id, ())):
+            key = CarrierKey(term_id, below)
+            counts = self._recent.pop(key)
+            assert counts is not None
+            self._dropped(key, counts)
+
+    def _dropped(self, key: CounterKey | CarrierKey, counted: _Counted) -> None:
+        """Count no longer. It is made again if pods ask for it."""
+        if isinstance(counted, NodeCounts):
+            assert isinstance(key, CarrierKey)
+            counted.is_followed = False
+            del self._carriers[key.term_id][key.below]
+            if not self._carriers[key.term_id]:
+                del self._carriers[key.term_id]
+            return
+        assert isinstance(key, CounterKey)
+        counted.nodes.is_followed = False
+        self._counter_index.remove(counted, *(match.selector for match in key.matches))
+        for identity_id in counted.matching_ids:
+            self._followers[identity_id][1].remove(counted)
+        for shape_id in counted.asking_ids:
+            del self._asked_by[shape_id][key]
+
+    def sizes(self) -> dict[str, int]:
+        """How many entries each table has."""
+        return {
+            "counters": len(self._recent),
+            "identities followed": len(self._followers),
+            "shapes that ask": len(self._asked_by),
+            "shapes that carry terms": len(self._carried_by),
+            "terms carried": len(self._times_carried),
+            "terms counted": len(self._carriers),
+        }
+
+    # ---------------------------------------------------------------- counting from scratch
+
+    def _size(self) -> int:
+        """Bytes that a counter takes, by estimate."""
+        return _COUNTER_BYTES + _BYTES_PER_NODE * self._nodes.count
 
     def _count_where(self, identity_matches: BoolArray, key: CounterKey) -> IdArray:
         pods = self._pods
@@ -253,12 +394,12 @@ class Counters:
             counted &= pods.priorities < key.below
         return np.bincount(pods.node_rows[counted]).astype(np.int32)
 
-    def _count_carriers(self, term_id: int, below: int | None = None) -> IdArray:
+    def _count_carriers(self, key: CarrierKey) -> IdArray:
         pods = self._pods
-        carried = self.times_carried(term_id)[pods.shape_ids]
+        carried = self.times_carried(key.term_id)[pods.shape_ids]
         running = (pods.node_rows != ABSENT) & (carried > 0)
-        if below is not None:
-            running &= pods.priorities < below
+        if key.below is not None:
+            running &= pods.priorities < key.below
         counts = np.bincount(pods.node_rows[running], weights=carried[running])
         return counts.astype(np.int32)
 

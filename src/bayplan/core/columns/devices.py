@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.device_selectors import (
     CompiledDeviceSelector,
@@ -43,6 +42,12 @@ from bayplan.model.timestamps import parse_time
 
 #: Changes that are remembered; whoever lags further behind looks at everything again.
 CHANGES_MAX = 1 << 16
+#: Distinct devices that may be remembered when there are none any more.
+CONTENTS_KEPT_MIN = 64
+#: Expressions whose answers are remembered, and answers by what expressions look at.
+ANSWERS_MAX = 4_096
+#: Things that are worked out from devices.
+WORKED_OUT_MAX = 1_024
 
 Amounts: TypeAlias = dict[str, int]  # nano units by name
 
@@ -111,7 +116,7 @@ class Inventory:
         self.changes_end = 0  # how many changes of holders there have been
         self.remembered: dict[Hashable, Any] = {}  # worked out from all this by whoever needs it
         self._changes: list[PoolId] = []
-        self._contents: Vocabulary[bytes] = Vocabulary()
+        self._contents: dict[bytes, int] = {}
         self._samples: list[tuple[str, Device]] = []  # by content id
         self._entries: dict[str, tuple[ResourceSlice, list[DeviceEntry]]] = {}
         self._answers: dict[str, list[bool | str]] = {}  # expression -> by content id, or why it fails
@@ -127,11 +132,25 @@ class Inventory:
         self.on_slices_change(concerned)
         if len(self._entries) > 2 * len(self.slices) + 16:
             self._entries = {name: entry for name, entry in self._entries.items() if name in self.slices}
+        device_count = sum(len(each.spec.devices) for each in self.slices.values())
+        if len(self._samples) > 2 * device_count + CONTENTS_KEPT_MIN:
+            self._forget_contents()
+
+    def _forget_contents(self) -> None:
+        """Most of the devices that were ever seen are gone: what is there now is read again."""
+        for each in (self._contents, self._samples, self._entries, self._answers, self._by_values):
+            each.clear()
 
     def taint_rule_changed(self) -> None:
         if self.gates.dra_device_taint_rules:
             self._entries.clear()
             self.remembered.clear()
+
+    def remember(self, key: Hashable, value: Any) -> None:
+        """Keep it under the key; each claim may bring keys of its own, and at some point there are too many."""
+        if len(self.remembered) >= WORKED_OUT_MAX:
+            self.remembered.clear()
+        self.remembered[key] = value
 
     def class_changed(self) -> None:
         self._extended = None
@@ -209,7 +228,7 @@ class Inventory:
             content = fingerprint(
                 (spec.driver, device.attributes, device.capacity, device.taints, device.allow_multiple_allocations)
             )
-            content_id = self._contents.id(content)
+            content_id = self._contents.setdefault(content, len(self._samples))
             if content_id == len(self._samples):
                 self._samples.append((spec.driver, device))
             yield DeviceEntry(DeviceId(spec.driver, spec.pool.name, device.name), device, resource_slice, content_id)
@@ -257,6 +276,9 @@ class Inventory:
 
     def answer(self, expression: str, content_id: int) -> bool | str:
         """Whether a device of that content is meant; text: why the expression fails on it."""
+        if len(self._answers) >= ANSWERS_MAX or len(self._by_values) >= ANSWERS_MAX:
+            self._answers.clear()
+            self._by_values.clear()
         answers = self._answers.setdefault(expression, [])
         while len(answers) <= content_id:
             answers.append(self._ask(expression, *self._samples[len(answers)]))
@@ -294,7 +316,7 @@ class Inventory:
                 answer = self.answer(expression, content_id)
                 if answer is not True:
                     found[content_id] = FAILS if isinstance(answer, str) else MATCHES_NOT
-        self.remembered[key] = found
+        self.remember(key, found)
         return found
 
     # ---------------------------------------------------------------- extended resources

@@ -1,18 +1,23 @@
 """Node labels as columns: one int32 id for each node and key, -1 where the node lacks the key.
 
-A column is built when somebody first asks for its key and kept up to date from then on. Ids are dense within
-their key, so the same column serves as a selector's input (a lookup by value id) and as a topology (a domain id
-for `np.bincount`).
+A column is built when its key is first asked for and kept up to date from then on. Ids are dense within their key, so
+the same column serves as a selector's input (a lookup by value id) and as a topology (a domain id for `np.bincount`).
+The columns that were not asked for the longest time go when there are many: one for each key that some pod once named
+would make every change of a node slower.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray, RowArray, with_room
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, RowArray, row_array, row_mask, with_room
 from bayplan.core.columns.vocabulary import Vocabulary
+
+#: More keys than these are seldom in use at the same time.
+COLUMNS_MAX = 64
 
 NO_LABELS: Mapping[str, str] = {}
 
@@ -20,15 +25,14 @@ NO_LABELS: Mapping[str, str] = {}
 class LabelColumn:
     """The values of one label key."""
 
-    __slots__ = ("_buffer", "_domain_count", "_existing", "_holders", "_places", "_present", "ids", "values", "version")
+    __slots__ = ("_buffer", "_domain_count", "_existing", "_places", "_present", "ids", "values", "version")
 
     def __init__(self, values: Sequence[str | None]) -> None:
         """Of the nodes in order; None where a node lacks the key."""
-        self.values: Vocabulary[str] = Vocabulary()
-        ids = [ABSENT if value is None else self.values.id(value) for value in values]
+        self.values: Vocabulary[str] = Vocabulary(blank="")
+        ids = [ABSENT if value is None else self.values.take(value) for value in values]
         self._buffer: IdArray = np.array(ids or [ABSENT], dtype=np.int32)
         self.ids: IdArray = self._buffer[: len(values)]
-        self._holders: list[int] = np.bincount(self.ids[self.ids != ABSENT]).tolist()  # nodes that have each value
         self.version = 0  # grows when any node's value changes
         self._present: tuple[int, BoolArray] | None = None
         self._existing: tuple[int, BoolArray] | None = None
@@ -37,18 +41,21 @@ class LabelColumn:
 
     @property
     def domains(self) -> int:
-        """How many distinct values were ever seen."""
+        """The length of an array with an entry for each value that a node has; some may be for none."""
         return len(self.values)
 
     def set(self, row: int, value: str | None) -> None:
         self._buffer = with_room(self._buffer, row + 1, ABSENT)
         self.ids = self._buffer[: max(len(self.ids), row + 1)]
-        held, value_id = int(self.ids[row]), ABSENT if value is None else self.values.id(value)
+        held, self.ids[row] = int(self.ids[row]), ABSENT if value is None else self.values.take(value)
+        if held != ABSENT:
+            self.values.drop(held)
         self.version += 1
-        if held != value_id:
-            self.ids[row] = value_id
-            self._count_holder(held, -1)
-            self._count_holder(value_id, +1)
+
+    def shorten(self, count: int) -> None:
+        """There are no rows from `count` on."""
+        self.ids = self._buffer[:count]
+        self.version += 1
 
     @property
     def present(self) -> BoolArray:
@@ -78,15 +85,8 @@ class LabelColumn:
     def existing(self) -> BoolArray:
         """(domains + 1,) which values some node has now; the last entry answers for id -1. Read-only."""
         if self._existing is None or self._existing[0] != self.version:
-            self._existing = (self.version, np.array([*self._holders, 0], dtype=np.int64) > 0)
+            self._existing = (self.version, row_mask(row_array(self.ids[self.present]), self.domains + 1))
         return self._existing[1]
-
-    def _count_holder(self, value_id: int, amount: int) -> None:
-        if value_id == ABSENT:
-            return
-        if value_id == len(self._holders):
-            self._holders.append(0)
-        self._holders[value_id] += amount
 
     def where(self, accepts: Callable[[str], bool], *, absent: bool) -> BoolArray:
         """(nodes,) nodes whose value is accepted; nodes without the key count as `absent`.
@@ -102,22 +102,33 @@ class NodeLabels:
 
     def __init__(self) -> None:
         self._labels: list[Mapping[str, str]] = []
-        self._columns: dict[str, LabelColumn] = {}
+        self.columns: OrderedDict[str, LabelColumn] = OrderedDict()  # the one asked for last at the end
 
     def __getitem__(self, row: int) -> Mapping[str, str]:
         return self._labels[row]
 
     def column(self, key: str) -> LabelColumn:
-        column = self._columns.get(key)
-        if column is None:
-            column = self._columns[key] = LabelColumn([labels.get(key) for labels in self._labels])
+        column = self.columns.get(key)
+        if column is not None:
+            self.columns.move_to_end(key)
+            return column
+        if len(self.columns) >= COLUMNS_MAX:
+            _, dropped = self.columns.popitem(last=False)
+            dropped.version += 1  # what was worked out from it is out of date from now on
+        column = self.columns[key] = LabelColumn([labels.get(key) for labels in self._labels])
         return column
+
+    def shorten(self, count: int) -> None:
+        """There are no nodes from row `count` on."""
+        del self._labels[count:]
+        for column in self.columns.values():
+            column.shorten(count)
 
     def set(self, row: int, labels: Mapping[str, str]) -> None:
         while row >= len(self._labels):
             self._labels.append(NO_LABELS)
-            for column in self._columns.values():
+            for column in self.columns.values():
                 column.set(len(self._labels) - 1, None)
         self._labels[row] = labels
-        for key, column in self._columns.items():
+        for key, column in self.columns.items():
             column.set(row, labels.get(key))

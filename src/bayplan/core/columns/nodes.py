@@ -1,6 +1,7 @@
 """The node table: what nodes offer and what runs on them.
 
-A row lives as long as its node or any pod on it does. A *ghost* is a row without a node object (a pod named the
+A row lives as long as its node or any pod on it does; the table gets shorter when most of its last rows are free, as
+every decision looks at all rows. A *ghost* is a row without a node object (a pod named the
 node before it was seen, or the node is gone and its pods are not): it keeps accounts but is not `alive`, has no
 labels and nothing allocatable, and no snapshot user may count it.
 """
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,14 +22,15 @@ from bayplan.core.columns.masks import MaskCache
 from bayplan.core.columns.name_ranks import NameRanks
 from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
-from bayplan.core.columns.table import PER_RESOURCE, Table, column, part
-from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.core.columns.table import INITIAL_CAPACITY, PER_RESOURCE, Table, column, part
+from bayplan.core.columns.vocabulary import Serials, Vocabulary
 from bayplan.model.fingerprint import digest
 from bayplan.model.node import Node, Taint
 
 TaintSet = tuple[tuple[str, str, str], ...]
 
-_NOTHING_OFFERED: tuple[frozenset[tuple[str, int]], int] = (frozenset(), 0)
+#: What a node offers: amounts of resources, and how many pods.
+Size = tuple[frozenset[tuple[str, int]], int]
 
 
 @dataclass(slots=True)
@@ -37,6 +41,15 @@ class ImageState:
     rows: set[int]
 
 
+class _Used(NamedTuple):
+    """What a node with an object uses of the vocabularies."""
+
+    taint_set: int
+    feature_set: int
+    size: int
+    resources: tuple[int, ...]
+
+
 class NodeTable(Table):
     """Nodes as rows."""
 
@@ -45,7 +58,7 @@ class NodeTable(Table):
     #: (nodes, resources) milli-cores and whole units
     allocatable: IntArray = column(np.int64, width=PER_RESOURCE, by_width=True)
     allowed_pods: IntArray = column(np.int64)  # (nodes,)
-    size_ids: IdArray = column(np.int32)  # (nodes,) equal for nodes that offer the same amounts
+    size_ids: IdArray = column(np.int32)  # (nodes,) equal for nodes that offer the same amounts; 0: nothing
     #: (nodes, 3 + resources) what the pods there take, all that is below in one row
     taken: IntArray = column(np.int64, width=PER_RESOURCE, more=3, by_width=True)
     pod_counts: IntArray = part("taken", 0)  # (nodes,)
@@ -64,12 +77,13 @@ class NodeTable(Table):
         self.names: list[str] = []
         self.rows_by_name: dict[str, int] = {}
         self.pod_rows: list[list[int]] = []  # pods of each node, in upstream's order: removal moves the last one in
-        self._sizes: Vocabulary[tuple[frozenset[tuple[str, int]], int]] = Vocabulary()
-        self.taint_sets: Vocabulary[TaintSet] = Vocabulary()
-        self.feature_sets: Vocabulary[frozenset[str]] = Vocabulary()
-        self._sizes.id(_NOTHING_OFFERED)
-        self.taint_sets.id(())
-        self.feature_sets.id(frozenset())
+        self.sizes: Serials[Size] = Serials()
+        self.taint_sets: Vocabulary[TaintSet] = Vocabulary(blank=())
+        self.feature_sets: Vocabulary[frozenset[str]] = Vocabulary(blank=frozenset())
+        # Rows without a node object have the id 0 of what is empty, which is never given back.
+        self.taint_sets.take(())
+        self.feature_sets.take(frozenset())
+        self._used: dict[int, _Used] = {}  # by row
         self._looks: dict[int, bytes] = {}  # of rows that are alive: what their columns were made of
         self.images: dict[str, ImageState] = {}
         self._images_of: dict[int, list[str]] = {}
@@ -93,9 +107,8 @@ class NodeTable(Table):
 
     def naming(self, resource: str) -> BoolArray:
         """(nodes,) the nodes that say how much of the resource they have, be it nothing."""
-        sizes = self._sizes.values
-        naming = np.fromiter((resource in dict(amounts) for amounts, _ in sizes), np.bool_, len(sizes))
-        return naming[self.size_ids]
+        naming = [serial for (amounts, _), serial in self.sizes.items() if any(name == resource for name, _ in amounts)]
+        return np.isin(self.size_ids, naming)
 
     def add_node(self, node: Node) -> int:
         """Add a node, or replace the object of one that is known."""
@@ -109,10 +122,11 @@ class NodeTable(Table):
             self.order_version += 1
             self.ranks.add(node.metadata.name)
         self.alive[row] = True
-        self._set_allocatable(row, node)
         self.unschedulable[row] = node.spec.unschedulable
-        self.taint_set_ids[row] = self.taint_sets.id(taint_set(node.spec.taints))
-        self.feature_set_ids[row] = self.feature_sets.id(frozenset(node.status.declared_features))
+        before = self._used.pop(row, None)
+        self._use(row, node)
+        if before is not None:
+            self._give_back(before)
         self.labels.set(row, node.metadata.labels)
         self.order.put(node.metadata.name, node.metadata.labels)
         self._set_images(row, node)
@@ -134,6 +148,7 @@ class NodeTable(Table):
         self.unschedulable[row] = False
         self.taint_set_ids[row] = 0
         self.feature_set_ids[row] = 0
+        self._give_back(self._used.pop(row))
         self.labels.set(row, NO_LABELS)
         self.order.remove(name)
         self._drop_images(row)
@@ -154,20 +169,53 @@ class NodeTable(Table):
         return row
 
     def release_if_empty(self, row: int) -> None:
-        """Free a ghost that nobody stands on."""
+        """Free a ghost without pods."""
         if not self.pod_rows[row] and not self.alive[row]:
             del self.rows_by_name[self.names[row]]
+            self.names[row] = ""
             self._clear_row(row)
-            self._free_row(row)
+            heappush(self._free_rows, row)
+            if 2 * len(self._free_rows) > max(self.count, INITIAL_CAPACITY):
+                self._shorten()
 
-    def _set_allocatable(self, row: int, node: Node) -> None:
+    def _new_row(self) -> int:
+        """The first that is free, so that the last ones get free in time."""
+        return heappop(self._free_rows) if self._free_rows else super()._new_row()
+
+    def _shorten(self) -> None:
+        """Give up free rows at the end where they are at least half of the table."""
+        count = 1 + max(self.rows_by_name.values(), default=-1)
+        if 2 * count > self.count:
+            return
+        self.count = count
+        self.order_version += 1
+        self._free_rows = [row for row in self._free_rows if row < count]  # a sorted list is a heap
+        self._free_rows.sort()
+        del self.names[count:], self.pod_rows[count:]
+        self.labels.shorten(count)
+        self._expose()
+
+    def _use(self, row: int, node: Node) -> None:
+        """Set what the node offers and forbids."""
         amounts, allowed_pods = allocatable_amounts(node.status.allocatable)
-        ids = [self.resources.id(name) for name in amounts]
+        used = self._used[row] = _Used(
+            self.taint_sets.take(taint_set(node.spec.taints)),
+            self.feature_sets.take(frozenset(node.status.declared_features)),
+            self.sizes.take((frozenset(amounts.items()), allowed_pods)),
+            tuple(map(self.resources.take, amounts)),
+        )
         self.allocatable[row] = 0
-        for resource, amount in zip(ids, amounts.values(), strict=True):
+        for resource, amount in zip(used.resources, amounts.values(), strict=True):
             self.allocatable[row, resource] = amount
         self.allowed_pods[row] = allowed_pods
-        self.size_ids[row] = self._sizes.id((frozenset(amounts.items()), allowed_pods))
+        self.taint_set_ids[row], self.feature_set_ids[row], self.size_ids[row], _ = used
+
+    def _give_back(self, used: _Used) -> None:
+        self.taint_sets.drop(used.taint_set)
+        self.feature_sets.drop(used.feature_set)
+        self.sizes.drop(used.size)
+        for resource in used.resources:
+            self.resources.drop(resource)
 
     def _set_images(self, row: int, node: Node) -> None:
         before = self._facts_of_images(row)

@@ -78,6 +78,7 @@ class PodTable(Table):
         self._gates = gates
         self.own_schedulers = own_schedulers
         self.keys: list[str] = []
+        self.shapes: list[PodShape | None] = []  # None where a row is free
         self.uids: list[str] = []
         self._owners: list[str] = []  # what `owner_of` says; "" for a pod that nobody would make again
         self.rows_by_key: dict[str, int] = {}
@@ -85,7 +86,8 @@ class PodTable(Table):
         #: Rows of pods that are terminating, foreign or resized. What was written because of that is taken back when
         #: the pod leaves, so that nothing is to be written for all others.
         self._unusual: set[int] = set()
-        self._resized: set[int] = set()  # those of them that take something else than their shape says
+        #: Those of them that take something else than their shape says, and the resources they use.
+        self._resized: dict[int, tuple[int, ...]] = {}
 
     def owner(self, row: int) -> str:
         """What `owner_of` says of the pod."""
@@ -99,9 +101,10 @@ class PodTable(Table):
         row = self._new_row()
         if row == len(self.keys):
             self.keys.append("")
+            self.shapes.append(None)
             self.uids.append("")
             self._owners.append("")
-        self.keys[row], self.uids[row] = key, info.uid
+        self.keys[row], self.shapes[row], self.uids[row] = key, shape, info.uid
         if pod.metadata.owner_references:
             self._owners[row] = owner_of(pod.metadata)
         self.rows_by_key[key] = row
@@ -128,10 +131,10 @@ class PodTable(Table):
         if self.own_schedulers is not None:
             self.foreign[row] = pod.spec.scheduler_name not in self.own_schedulers
         if not status_agrees(pod):
-            self._resized.add(row)
             # A resized pod may hold more than its spec says.
-            amounts = self._amounts(pod_requests(pod, self._gates))
-            self._records[row] = amounts.record
+            requests = pod_requests(pod, self._gates)
+            self._resized[row] = tuple(map(self.resources.take, requests.used))
+            self._records[row] = self._amounts(requests).record
 
     def refresh(self, row: int, pod: Pod) -> bool:
         """Take over what may change without touching any account; False if something else did but the shape."""
@@ -154,13 +157,15 @@ class PodTable(Table):
         del self.rows_by_key[self.keys[row]]
         self.cells.node_rows[row] = ABSENT
         self.keys[row] = self.uids[row] = self._owners[row] = ""
+        self.shapes[row] = None
         if row in self._unusual:
             self._remove_unusual(row)
         self._free_row(row)
 
     def _remove_unusual(self, row: int) -> None:
         self._unusual.remove(row)
-        self._resized.discard(row)
+        for resource in self._resized.pop(row, ()):
+            self.resources.drop(resource)
         self.terminating[row] = self.preempted[row] = self.foreign[row] = False
 
     def taken_by(self, row: int, shape: PodShape) -> IntArray:
@@ -170,6 +175,16 @@ class PodTable(Table):
         known = self._amounts_of_shape.get(shape.id)
         return self._amounts_of(shape).taken if known is None else known.taken
 
+    def shape(self, row: int) -> PodShape:
+        """The shape of the pod in that row."""
+        shape = self.shapes[row]
+        assert shape is not None, f"row {row} is free"
+        return shape
+
+    def forget_shape(self, shape_id: int) -> None:
+        """No pod has the shape any more."""
+        self._amounts_of_shape.pop(shape_id, None)
+
     def _amounts_of(self, shape: PodShape) -> _Amounts:
         """What a pod takes that takes what its shape says; worked out once for each shape."""
         known = self._amounts_of_shape.get(shape.id)
@@ -178,10 +193,9 @@ class PodTable(Table):
         return known
 
     def _amounts(self, requests: PodRequests) -> _Amounts:
-        ids = [self.resources.id(name) for name in requests.used]
         amounts = [0] * self._width
-        for resource, amount in zip(ids, requests.used.values(), strict=True):
-            amounts[resource] = amount
+        for name, amount in requests.used.items():
+            amounts[self.resources.find(name)] = amount
         taken = np.array([1, requests.nonzero_cpu_milli, requests.nonzero_memory_bytes, *amounts], dtype=np.int64)
         return _Amounts(np.void(taken[1:].tobytes()), taken)
 

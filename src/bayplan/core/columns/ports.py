@@ -6,6 +6,8 @@ port is free. (The scheduler never places such a pair; a user who sets nodeName 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from bayplan.core.columns import BoolArray, with_room
@@ -21,11 +23,29 @@ class PortTable:
 
     def __init__(self) -> None:
         self._by_number: dict[tuple[str, int], dict[Port, BoolArray]] = {}
+        self._holding: dict[Port, int] = {}  # how many nodes
 
     def set(self, port: Port, node_row: int, taken: bool) -> None:
         users = self._by_number.setdefault((port.protocol, port.port), {})
         users[port] = with_room(users.get(port, _NOWHERE), node_row + 1)
+        change = int(taken) - int(users[port][node_row])
         users[port][node_row] = taken
+        self._holding[port] = self._holding.get(port, 0) + change
+        if not self._holding[port]:
+            self._forget(port)
+
+    def _forget(self, port: Port) -> None:
+        """No node holds it any more."""
+        del self._holding[port]
+        users = self._by_number[port.protocol, port.port]
+        del users[port]
+        if not users:
+            del self._by_number[port.protocol, port.port]
+
+    @property
+    def held(self) -> Collection[Port]:
+        """Ports that some node holds."""
+        return self._holding.keys()
 
     def conflicting(self, wanted: Port, node_count: int) -> dict[Port, BoolArray]:
         """The ports some pod holds that clash with `wanted`, each with the (nodes,) mask of where it is held."""

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from bayplan.core.columns import ABSENT
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.conditions import find_condition
@@ -39,7 +38,7 @@ DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024
 
 # The pods of a cluster come from few templates; this is far above the number of templates and far below the
 # number of pods of the largest clusters, so that neither time nor memory is spent twice on the same requests.
-_REMEMBERED_SHAPES = 1 << 16
+_REMEMBERED_SHAPES = 1 << 12
 
 _QUALIFIED_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _QUALIFIED_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
@@ -57,29 +56,30 @@ _NO_DEFAULTS: NanoAmounts = {}
 class ResourceVocabulary(Vocabulary[str]):
     """Resource names and their columns: the basic three first, then scalars in the order of first sight.
 
-    It owns the width of every table with a column for each resource: a new name widens them all before it gets its id.
+    Nodes use the names they offer, pods and shapes of pods those they ask for. The vocabulary owns the width of every
+    table with a column for each resource: they are widened together. A column that no name has holds zeros.
     """
 
     __slots__ = ("_widen",)
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(blank="")
         self._widen: list[Callable[[int], None]] = []
         for name in BASIC_NAMES:
-            self.id(name)
+            self.take(name)
 
     def on_new_width(self, widen: Callable[[int], None]) -> None:
         """Call `widen` with the number of resources, now and whenever it grows."""
         self._widen.append(widen)
         widen(len(self))
 
-    def id(self, value: str) -> int:
-        known = self.find(value)
-        if known == ABSENT:
-            known = super().id(value)
+    def take(self, value: str) -> int:
+        width = len(self)
+        resource = super().take(value)
+        if len(self) > width:
             for widen in self._widen:
                 widen(len(self))
-        return known
+        return resource
 
 
 @dataclass(frozen=True, slots=True)

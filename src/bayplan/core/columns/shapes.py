@@ -5,19 +5,23 @@ class, names of resource claims and volumes that no scheduler looks at are equal
 verdicts and scores at the same instant (but for what they claim by name), so selectors are compiled, requests computed
 and terms interned once for each shape and not for each pod. Of a pod that has its node less counts: only what it takes,
 and what it asks of pods to come.
+
+A shape lives as long as anything refers to it: a pod on a node, a pod that waits. Its id is given to another shape only
+after the cache has taken note (`departed`), between two decisions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from weakref import ref
 
 from bayplan.core.columns.devices import Inventory
-from bayplan.core.columns.resources import BASIC_NAMES, PodRequests, pod_requests
+from bayplan.core.columns.resources import BASIC_NAMES, PodRequests, ResourceVocabulary, pod_requests
 from bayplan.core.columns.terms import AffinityTerms, compile_affinity
-from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.core.columns.vocabulary import Serials, Vocabulary
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
@@ -37,6 +41,9 @@ class Identity(NamedTuple):
     labels: tuple[tuple[str, str], ...]
 
 
+_NOBODY = Identity("", ())
+
+
 class Port(NamedTuple):
     """A host port in use or wanted."""
 
@@ -45,16 +52,17 @@ class Port(NamedTuple):
     host_ip: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class PodShape:
     """One distinct kind of pod."""
 
-    id: int
+    id: int  # small, for arrays; another shape has it later
+    serial: int  # no other shape ever has it
     identity_id: int
     #: Equal for pods that want the same of a node: selectors, tolerations, ports, images, whatever they request.
-    constraints_id: int
+    constraints_serial: int
     #: Equal for those of them that request the same as well.
-    demands_id: int
+    demands_serial: int
     namespace: str
     labels: dict[str, str]
     spec: PodSpec  # node, priority and priority class blanked
@@ -66,6 +74,8 @@ class PodShape:
     claim_names: tuple[str, ...]
     may_use_devices: bool  # has resource claims, or asks for resources that may come as devices
     carried_ids: tuple[int, ...] = field(default=())  # set by the cache: ids of the terms in `CarriedTerms`
+    #: Worked out for pods of this shape by plugins.
+    remembered: dict[Hashable, Any] = field(default_factory=dict)
 
 
 class PodClaims(Struct, eq=False):
@@ -101,18 +111,65 @@ class PodInfo(Struct, eq=False, gc=False):
         return self.shape.spec
 
 
+class _Used(NamedTuple):
+    """What a shape uses of the vocabularies, itself included."""
+
+    shape: int
+    serial: int
+    identity: int
+    constraints: int
+    demands: int
+    resources: tuple[int, ...]
+
+
+class _ShapeRef(ref[PodShape]):
+    """Finds a shape while it is in use, and says what it used when it no longer is."""
+
+    __slots__ = ("content", "used")
+    content: bytes
+    used: _Used
+
+
 class Shapes:
     """Interns pods by what they look like."""
 
-    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, resources: ResourceVocabulary, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._gates = gates
-        self.identities: Vocabulary[Identity] = Vocabulary()
-        self._constraints: Vocabulary[bytes] = Vocabulary()
-        self._demands: Vocabulary[bytes] = Vocabulary()
-        self.shapes: list[PodShape] = []
-        self._by_content: dict[bytes, PodShape] = {}
-        self._by_spec: dict[tuple[object, ...], tuple[PodSpec, PodShape]] = {}
+        self._resources = resources
+        self.identities: Vocabulary[Identity] = Vocabulary(_NOBODY)
+        self.constraints: Serials[bytes] = Serials()
+        self.demands: Serials[bytes] = Serials()
+        self.departures = 0  # shapes that are gone
+        self._refs: list[_ShapeRef | None] = []  # by id
+        self._serials: set[int] = set()  # of shapes that are there
+        self._last_serial = 0
+        self._free_ids: list[int] = []
+        self._by_content: dict[bytes, _ShapeRef] = {}
+        self._by_spec: dict[tuple[object, ...], tuple[PodSpec, _ShapeRef]] = {}
         """By the identity of the spec, which is kept, so that no other can take its place in memory."""
+        self._departed: list[ref[PodShape]] = []  # whose ids are not free yet
+
+    def __len__(self) -> int:
+        """The length of an array with an entry for each id, free ones included."""
+        return len(self._refs)
+
+    def __getitem__(self, shape_id: int) -> PodShape:
+        """The shape of a pod that is in the table."""
+        found = self._refs[shape_id]
+        shape = found() if found is not None else None
+        assert shape is not None, f"no pod has shape {shape_id}"
+        return shape
+
+    def __iter__(self) -> Iterator[PodShape]:
+        """All that are in use."""
+        for each in self._refs:
+            shape = each() if each is not None else None
+            if shape is not None:
+                yield shape
+
+    def has(self, serial: int) -> bool:
+        """Whether the shape is still there."""
+        return serial in self._serials
 
     def of(self, pod: Pod) -> PodShape:
         """The shape of a pod that wants a node."""
@@ -120,14 +177,16 @@ class Shapes:
         controller = controller_of(meta) if meta.owner_references else None
         # New pods with equal specs share the very struct, and structs that were stored stay as they are.
         key = id(spec), meta.namespace, _owner(controller), tuple(meta.labels.items())
-        try:
-            return self._by_spec[key][1]
-        except KeyError:
+        known = self._by_spec.get(key)
+        shape = known[1]() if known is not None else None
+        if shape is None:
             if len(self._by_spec) >= SPECS_KNOWN_MAX:
                 self._by_spec.clear()
             shape = self._of(meta, _without_placement(spec), controller)
-            self._by_spec[key] = (spec, shape)
-            return shape
+            found = self._refs[shape.id]
+            assert found is not None
+            self._by_spec[key] = (spec, found)
+        return shape
 
     def of_settled(self, pod: Pod) -> PodShape:
         """The shape of a pod that has its node, good for no decision on the pod itself.
@@ -146,17 +205,60 @@ class Shapes:
 
     def _of(self, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None) -> PodShape:
         content = fingerprint((meta.namespace, meta.labels, _owner(controller), bare))
-        shape = self._by_content.get(content)
+        known = self._by_content.get(content)
+        shape = known() if known is not None else None
         if shape is None:
-            identity_id = self.identities.id(Identity(meta.namespace, tuple(sorted(meta.labels.items()))))
-            requests = pod_requests(Pod(metadata=meta, spec=bare), self._gates)
-            constraints_id = self._constraints.id(fingerprint(_constraints_of(bare)))
-            demands_id = self._demands.id(fingerprint((constraints_id, requests)))
-            ids = (len(self.shapes), identity_id, constraints_id, demands_id)
-            shape = _make_shape(ids, meta, bare, controller, requests)
-            self._by_content[content] = shape
-            self.shapes.append(shape)
+            shape = self._make(content, meta, bare, controller)
         return shape
+
+    def _make(self, content: bytes, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None) -> PodShape:
+        requests = pod_requests(Pod(metadata=meta, spec=bare), self._gates)
+        scalars = [name for name in {**requests.asked, **requests.used} if name not in _BASIC_NAMES]
+        constraints = self.constraints.take(fingerprint(_constraints_of(bare)))
+        self._last_serial += 1
+        used = _Used(
+            self._new_id(),
+            self._last_serial,
+            self.identities.take(Identity(meta.namespace, tuple(sorted(meta.labels.items())))),
+            constraints,
+            self.demands.take(fingerprint((constraints, requests))),
+            tuple(map(self._resources.take, scalars)),
+        )
+        shape = _make_shape(used, meta, bare, controller, requests)
+        found = _ShapeRef(shape, self._departed.append)
+        found.content, found.used = content, used
+        self._by_content[content] = self._refs[used.shape] = found
+        self._serials.add(used.serial)
+        return shape
+
+    def _new_id(self) -> int:
+        if self._free_ids:
+            return self._free_ids.pop()
+        self._refs.append(None)
+        return len(self._refs) - 1
+
+    @property
+    def any_departed(self) -> bool:
+        """Whether shapes are gone whose ids are not free yet."""
+        return bool(self._departed)
+
+    def free_departed(self) -> Iterator[tuple[int, int | None]]:
+        """Ids of shapes that are gone, free from now on, and that of an identity that is gone with the shape."""
+        while self._departed:
+            gone = self._departed.pop()
+            assert isinstance(gone, _ShapeRef)
+            used = gone.used
+            if self._by_content.get(gone.content) is gone:  # else the shape has come back under another id
+                del self._by_content[gone.content]
+            self._refs[used.shape] = None
+            self._serials.remove(used.serial)
+            self._free_ids.append(used.shape)
+            self.constraints.drop(used.constraints)
+            self.demands.drop(used.demands)
+            for resource in used.resources:
+                self._resources.drop(resource)
+            self.departures += 1
+            yield used.shape, used.identity if self.identities.drop(used.identity) else None
 
 
 def _owner(controller: OwnerReference | None) -> tuple[str, str, str] | None:
@@ -210,7 +312,7 @@ def _constraints_of(spec: PodSpec) -> tuple[object, ...]:
 
 
 def _make_shape(
-    ids: tuple[int, int, int, int],
+    used: _Used,
     meta: ObjectMeta,
     bare: PodSpec,
     controller: OwnerReference | None,
@@ -218,7 +320,11 @@ def _make_shape(
 ) -> PodShape:
     affinity = bare.affinity
     return PodShape(
-        *ids,
+        id=used.shape,
+        serial=used.serial,
+        identity_id=used.identity,
+        constraints_serial=used.constraints,
+        demands_serial=used.demands,
         namespace=meta.namespace,
         labels=meta.labels,
         spec=bare,

@@ -211,8 +211,11 @@ class NodeGroups(Protocol):
 
     groups: RowArray  # (nodes,) the group of each
 
-    def follow(self, view: View, feasible_rows: RowArray) -> bool:
-        """Move every node to its group; False if that takes new groups, as it does for a different array of rows."""
+    def follow(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> bool:
+        """Move every node to its group; False if that takes new groups, as it does for a different array of rows.
+
+        `pod` looks like the one that the groups were made for, which must not be kept.
+        """
 
     def scores(self) -> IntArray:
         """(groups,) normalized scores, 0 for groups without a feasible node. The caller may change them."""

@@ -77,7 +77,8 @@ def device_counts(view: View, resource_name: str) -> DeviceCounts:
     key = ("counts", resource_name)
     known: tuple[tuple[int, int, int], DeviceCounts] | None = inventory.remembered.get(key)
     if known is None or known[0] != instant:
-        known = inventory.remembered[key] = (instant, _count(view, resource_name))
+        known = (instant, _count(view, resource_name))
+        inventory.remember(key, known)
     return known[1]
 
 

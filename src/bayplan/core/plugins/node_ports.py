@@ -60,7 +60,7 @@ class NodePorts:
         assert state.held is not None, "only a forked state can be shifted"
         shape_ids = view.pods.shape_ids[pod_rows]
         for shape_id in set(shape_ids.tolist()):
-            for port in view.shapes.shapes[shape_id].ports:
+            for port in view.shapes[shape_id].ports:
                 if any(clash(wanted, port) for wanted in state.wanted):
                     held = state.held.get(port)
                     if held is None:

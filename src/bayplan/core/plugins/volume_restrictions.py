@@ -94,7 +94,7 @@ class VolumeRestrictions:
 
     def shift(self, state: RestrictionState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         shape_ids, members = np.unique(view.pods.shape_ids[pod_rows], return_inverse=True)
-        shapes = [view.shapes.shapes[shape_id] for shape_id in shape_ids]
+        shapes = [view.shapes[shape_id] for shape_id in shape_ids]
         clashes = np.array([shape_clashes(state.disks, shape) for shape in shapes], dtype=np.int64)
         uses = np.array([_uses(state.exclusive_claims, shape) for shape in shapes], dtype=np.int64)
         np.add.at(state.disk_users, node_rows, sign * clashes[members])
@@ -187,8 +187,8 @@ def _disk_users(view: View, disks: Sequence[Volume]) -> IntArray:
     node_count = view.nodes.count
     if not disks:
         return np.zeros(node_count, dtype=np.int64)
-    # The last entry answers for shape id -1, a free row.
-    clashes = np.array([*(shape_clashes(disks, shape) for shape in view.shapes.shapes), False], dtype=np.bool_)
+    clashes = np.zeros(len(view.shapes) + 1, dtype=np.bool_)  # the last entry answers for shape id -1, a free row
+    clashes[[shape.id for shape in view.shapes if shape_clashes(disks, shape)]] = True
     pods = view.pods
     running = clashes[pods.shape_ids] & (pods.node_rows != ABSENT)
     return np.bincount(pods.node_rows[running], minlength=node_count).astype(np.int64)

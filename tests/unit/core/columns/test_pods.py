@@ -101,7 +101,7 @@ def test_what_is_unusual_of_a_pod_is_told() -> None:
 def test_a_pod_gives_back_what_it_took_when_more_resources_have_become_known() -> None:
     cache = cache_of(node("n").capacity(cpu="8", memory="8Gi", pods=10).obj())
     cache.add_pod(small().obj(), "n")
-    cache.info(pod("asks").request({"example.com/gpu": 1}).obj())  # nobody has room for it yet
+    waiting = cache.info(pod("asks").request({"example.com/gpu": 1}).obj())  # no node has room for it yet
     cache.add_pod(small("other").obj(), "n")
     cache.add(node("m").capacity({"example.com/fpga": 2}, cpu="8", memory="8Gi", pods=10).obj())
     assert cache.nodes.requested[0].tolist() == [2000, 2 << 30, 0, 0, 0]
@@ -110,6 +110,7 @@ def test_a_pod_gives_back_what_it_took_when_more_resources_have_become_known() -
     cache.remove_pod("default/small")
     cache.remove_pod("default/other")
     assert not cache.nodes.taken.any()
+    assert waiting.shape.requests.asked["example.com/gpu"] == 1
 
 
 def test_a_resized_pod_is_followed() -> None:

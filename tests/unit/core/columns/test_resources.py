@@ -89,7 +89,7 @@ def test_vocabulary_starts_with_the_basic_resources_and_grows_in_order_of_first_
     assert (CPU, MEMORY, EPHEMERAL_STORAGE) == (0, 1, 2)
     assert vocabulary.values == ["cpu", "memory", "ephemeral-storage"]
     assert vocabulary.find("nvidia.com/gpu") == -1
-    assert [vocabulary.id(name) for name in ("b.io/x", "memory", "a.io/x", "b.io/x")] == [3, MEMORY, 4, 3]
+    assert [vocabulary.take(name) for name in ("b.io/x", "memory", "a.io/x", "b.io/x")] == [3, MEMORY, 4, 3]
     assert vocabulary.values[3:] == ["b.io/x", "a.io/x"]
     assert vocabulary.find("a.io/x") == 4
     assert len(vocabulary) == 5

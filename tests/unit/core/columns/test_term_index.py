@@ -1,4 +1,4 @@
-"""TermIndex: every term that matches is among the candidates, and hardly any other."""
+"""SelectorIndex: everything that matches is among the candidates, and hardly anything else."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from collections.abc import Mapping
 
 import pytest
 
-from bayplan.core.columns.term_index import TermIndex
-from bayplan.core.columns.terms import AffinityTerm, CarriedTerm, TermKind
-from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.core.columns.term_index import SelectorIndex
 from bayplan.model.selectors import CompiledSelector, compile_label_selector
 from bayplan.testing.builders import selector
 
 SELECTORS = ("app=x", "app in (x, y)", "app", "app!=x", "", "app=y, tier=db", None)
 
 
-def carried(selecting: str | None, key: str = "zone") -> CarriedTerm:
-    compiled = compile_label_selector(None if selecting is None else selector(selecting))
-    term = AffinityTerm(key, frozenset(("default",)), CompiledSelector.NOTHING, compiled)
-    return CarriedTerm(TermKind.REQUIRED, 0, term)
+def compiled(selecting: str | None) -> CompiledSelector:
+    return compile_label_selector(None if selecting is None else selector(selecting))
+
+
+def index_of(*selectors: str | None) -> SelectorIndex[str]:
+    index: SelectorIndex[str] = SelectorIndex()
+    for selecting in selectors:
+        index.add(str(selecting), compiled(selecting))
+    return index
 
 
 @pytest.mark.parametrize(
@@ -35,20 +38,22 @@ def carried(selecting: str | None, key: str = "zone") -> CarriedTerm:
     ],
 )
 def test_candidates(labels: Mapping[str, str], expected: set[str]) -> None:
-    """Terms that want a label come with it, terms that want none come always, terms of nothing never."""
-    terms: Vocabulary[CarriedTerm] = Vocabulary()
+    """Selectors that want a label come with it, those that want none come always, those of nothing never."""
+    assert sorted(index_of(*SELECTORS).candidates(labels.items())) == sorted(expected)
+
+
+@pytest.mark.parametrize("removed", SELECTORS)
+def test_what_is_removed_is_no_candidate(removed: str | None) -> None:
+    index = index_of(*SELECTORS)
+    index.remove(str(removed), compiled(removed))
+    left = index_of(*(selecting for selecting in SELECTORS if selecting != removed))
+    for labels in ({}, {"app": "x"}, {"app": "y", "tier": "db"}):
+        assert list(index.candidates(labels.items())) == list(left.candidates(labels.items()))
+
+
+def test_an_empty_index_holds_nothing() -> None:
+    index = index_of(*SELECTORS)
     for selecting in SELECTORS:
-        terms.id(carried(selecting))
-    found = list(TermIndex(terms).candidates(labels))
-    assert sorted(SELECTORS[term_id] or "" for term_id in found) == sorted(expected)
-
-
-def test_terms_named_later_are_found() -> None:
-    """The index catches up with its vocabulary."""
-    terms: Vocabulary[CarriedTerm] = Vocabulary()
-    index = TermIndex(terms)
-    assert list(index.candidates({"app": "x"})) == []
-    first = terms.id(carried("app=x"))
-    assert list(index.candidates({"app": "x"})) == [first]
-    second = terms.id(carried("app=x", key="rack"))
-    assert list(index.candidates({"app": "x"})) == [first, second]
+        index.remove(str(selecting), compiled(selecting))
+    assert not index._by_label
+    assert not index._unconditional

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import shutil
@@ -391,6 +392,21 @@ class TestFile:
             command = [sys.executable, "-c", code, f"{seed}.html"]
             subprocess.run(command, cwd=tmp_path, env={"PYTHONHASHSEED": seed}, check=True)
         assert (tmp_path / "1.html").read_bytes() == (tmp_path / "2.html").read_bytes()
+
+    def test_two_processes_may_write_the_same_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The other one begins and ends while the first has written its page but not yet named it."""
+        code = "import sys; from bayplan.report.html_page import write_page; write_page('other', sys.argv[1])"
+        page, name_it = tmp_path / "page.html", os.replace
+
+        def late(*names: Path) -> None:
+            subprocess.run([sys.executable, "-c", code, page], check=True)
+            assert page.read_text() == "other"
+            name_it(*names)
+
+        monkeypatch.setattr("os.replace", late)
+        write_page("own", page)
+        assert page.read_text() == "own"
+        assert list(tmp_path.iterdir()) == [page]
 
     def test_nothing_is_left_half_written(self, tmp_path: Path) -> None:
         with pytest.raises(OSError, match="directory"):

@@ -64,7 +64,7 @@ class Elsewhere:
         """The same for those that nothing was known of, now that the node and its pods are gone from the cache."""
         view = self._cache.view()
         for earlier, pod in enumerate(pods):
-            if self._passing.get(pod.shape.id) is None:
+            if self._passing.get(pod.shape.serial) is None:
                 try:
                     fitting = len(filter_pod(self._profiles[pod.scheduler_name], pod, view).feasible_rows)
                 except CycleError:
@@ -86,9 +86,9 @@ class Elsewhere:
     def _passing_rows(self, pod: PodInfo) -> BoolArray | None:
         """(nodes,) where such a pod passes now, and would if other nodes and their pods were gone."""
         shape = pod.shape
-        if shape.id not in self._passing:
-            self._passing[shape.id] = None if _needs_others(shape) else self._filtered(pod)
-        return self._passing[shape.id]
+        if shape.serial not in self._passing:
+            self._passing[shape.serial] = None if _needs_others(shape) else self._filtered(pod)
+        return self._passing[shape.serial]
 
     def _filtered(self, pod: PodInfo) -> BoolArray | None:
         try:

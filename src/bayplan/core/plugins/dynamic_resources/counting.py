@@ -108,7 +108,8 @@ def _usable(inventory: Inventory, request: Request) -> BoolArray:
             not hindered_by(device.taints, request.tolerations) and has_capacity(None, device.capacity, None, None)
             for device in samples
         )
-        known = inventory.remembered[key] = np.fromiter(found, np.bool_, inventory.content_count)
+        known = np.fromiter(found, np.bool_, inventory.content_count)
+        inventory.remember(key, known)
     return known
 
 

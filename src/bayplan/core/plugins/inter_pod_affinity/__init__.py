@@ -45,7 +45,7 @@ class InterPodAffinity(SelectiveScorePlugin):
         self.args = args
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
-        if not pod.shape.has_pod_affinity and not view.counters.terms.values:
+        if not pod.shape.has_pod_affinity and not view.counters.terms.in_use:
             return SKIP  # neither this pod nor any other has ever asked for anything
         if pod.shape.terms.faults:
             return unresolvable(f"parsing pod: {pod.shape.terms.error}")
@@ -68,7 +68,7 @@ class InterPodAffinity(SelectiveScorePlugin):
         return filtering.foresee(state, view, priority)
 
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> IntArray | Skip:  # noqa: ARG002
-        if not pod.shape.has_pod_affinity and not view.counters.terms.values:
+        if not pod.shape.has_pod_affinity and not view.counters.terms.in_use:
             return SKIP
         if self.args.ignore_preferred_terms_of_existing_pods and not has_preferences(pod.spec.affinity):
             return SKIP

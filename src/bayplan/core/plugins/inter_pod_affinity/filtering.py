@@ -50,7 +50,7 @@ class Rules:
     @property
     def matches_itself(self) -> bool:
         """Whether the pod could be the first of pods that want to be together."""
-        return self.affinity_pods is not None and self.affinity_pods.matches(self.shape.identity_id)
+        return self.affinity_pods is not None and self.affinity_pods.accepts(self.shape.namespace, self.shape.labels)
 
 
 @dataclass(slots=True)
@@ -129,9 +129,9 @@ def _rules(shape: PodShape, view: View) -> Rules:
     return Rules(
         shape=shape,
         affinity_keys=tuple(term.topology_key for term in terms.required),
-        affinity_pods=count(all_meant, skip_terminating=False) if all_meant else None,
+        affinity_pods=count(all_meant, shape, skip_terminating=False) if all_meant else None,
         anti_affinity=tuple(
-            (term.topology_key, count((meant_by(term, objects),), skip_terminating=False))
+            (term.topology_key, count((meant_by(term, objects),), shape, skip_terminating=False))
             for term in terms.required_anti
         ),
     )
@@ -217,7 +217,7 @@ def _counting_below(rules: Rules, view: View, priority: int) -> Iterator[NodeCou
     counters = view.counters
     for pods in (rules.affinity_pods, *(pods for _, pods in rules.anti_affinity)):
         if pods is not None:
-            yield counters.pods_matching(pods.key.matches, skip_terminating=False, below=priority).nodes
+            yield counters.pods_matching(pods.key.matches, rules.shape, skip_terminating=False, below=priority).nodes
     for _, term_id in _anti_affinity_reaching(rules.shape, view):
         yield counters.carriers_below(term_id, priority)
 
@@ -252,8 +252,8 @@ def _effects(rules: Rules, view: View) -> Effects:
     reaching = counters.terms_reaching(rules.shape, namespace_labels, include_idle=True)
     carried = [(counters.terms.values[term_id], term_id) for term_id in reaching]
     return Effects(
-        affinity=rules.affinity_pods.matching() if rules.affinity_pods else np.zeros(0, dtype=np.bool_),
-        anti_affinity=tuple((key, pods.matching()) for key, pods in rules.anti_affinity),
+        affinity=counters.matching(rules.affinity_pods) if rules.affinity_pods else np.zeros(0, dtype=np.bool_),
+        anti_affinity=tuple((key, counters.matching(pods)) for key, pods in rules.anti_affinity),
         existing=tuple(
             (it.term.topology_key, counters.times_carried(term_id))
             for it, term_id in carried

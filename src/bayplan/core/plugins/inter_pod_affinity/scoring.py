@@ -35,7 +35,7 @@ def prepare(shape: PodShape, view: View, args: InterPodAffinityArgs) -> IntArray
 def is_reached(shape: PodShape, view: View) -> bool:
     """Whether the pod meets a term of any pod that runs."""
     counters = view.counters
-    if not counters.terms.values:
+    if not counters.terms.in_use:
         return False
     return bool(counters.terms_reaching(shape, view.objects.namespace_labels(shape.namespace)))
 
@@ -44,7 +44,7 @@ def _add_own_preferences(counts: DomainCounts, shape: PodShape, view: View) -> N
     towards = shape.terms.preferred
     away = ((-weight, term) for weight, term in shape.terms.preferred_anti)
     for weight, term in (*towards, *away):
-        pods = view.counters.pods_matching((meant_by(term, view.objects),), skip_terminating=False)
+        pods = view.counters.pods_matching((meant_by(term, view.objects),), shape, skip_terminating=False)
         counts.add(term.topology_key, pods.nodes, weight)
 
 

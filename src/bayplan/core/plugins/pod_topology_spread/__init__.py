@@ -69,7 +69,7 @@ class PodTopologySpread(SelectiveScorePlugin):
         return unresolvable(REASON_LACKS_KEY) if code == filtering.LACKS_KEY else unschedulable(REASON_SKEW)
 
     def fork(self, state: HardState, view: View) -> HardState:
-        return filtering.fork(state, view.nodes.count)
+        return filtering.fork(state, view)
 
     def shift(self, state: HardState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         filtering.shift(state, view.pods.identity_ids[pod_rows], node_rows, sign)
@@ -101,7 +101,7 @@ class PodTopologySpread(SelectiveScorePlugin):
         state = self.pre_score(pod, view, feasible_rows)
         if isinstance(state, Skip):
             return None
-        return spread_groups(state, view, feasible_rows, partial(self._soft_constraints, pod))
+        return spread_groups(state, view, feasible_rows, self._soft_constraints, pod)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION | ActionType.DELETE

@@ -7,7 +7,6 @@ services and its controller suggest. Nothing here counts pods.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -94,11 +93,11 @@ def requires_all_keys(spec: PodSpec, args: PodTopologySpreadArgs) -> bool:
 
 def _remembered_selector(shape: PodShape, objects: Objects) -> CompiledSelector:
     """Looking for the selector walks over all services: once for each shape is enough."""
-    key = ("spread selector", shape.id)
-    selector: CompiledSelector | None = objects.remembered.get(key)
-    if selector is None:
-        selector = objects.remembered[key] = default_selector(shape, objects)
-    return selector
+    known: tuple[int, CompiledSelector] | None = shape.remembered.get("spread selector")
+    if known is None or known[0] != objects.selecting_version:
+        known = (objects.selecting_version, default_selector(shape, objects))
+        shape.remembered["spread selector"] = known
+    return known[1]
 
 
 def default_selector(shape: PodShape, objects: Objects) -> CompiledSelector:
@@ -151,10 +150,10 @@ def included_nodes(constraints: Sequence[SpreadConstraint], spec: PodSpec, nodes
     ]
 
 
-def pod_counter(constraint: SpreadConstraint, namespace: str, view: View) -> PodCounter:
-    """Counts the running pods of the namespace that the constraint selects."""
-    match = PodMatch(frozenset((namespace,)), constraint.selector)
-    return view.counters.pods_matching((match,), skip_terminating=True)
+def pod_counter(constraint: SpreadConstraint, shape: PodShape, view: View) -> PodCounter:
+    """Counts the running pods of the shape's namespace that the constraint selects."""
+    match = PodMatch(frozenset((shape.namespace,)), constraint.selector)
+    return view.counters.pods_matching((match,), shape, skip_terminating=True)
 
 
 def pod_counts(constraint: SpreadConstraint, counter: PodCounter) -> NodeCounts:
@@ -162,11 +161,15 @@ def pod_counts(constraint: SpreadConstraint, counter: PodCounter) -> NodeCounts:
     return NodeCounts(np.zeros(0, dtype=np.int32)) if constraint.selector.is_empty else counter.nodes
 
 
-@lru_cache(maxsize=4096)
 def _own_constraints(shape: PodShape, gates: FeatureGates, action: str) -> list[SpreadConstraint]:
-    """Compiled once for each shape; the list is shared, so nobody may change it."""
-    own = shape.spec.topology_spread_constraints
-    return [_own(written, shape.labels, gates) for written in own if written.when_unsatisfiable == action]
+    """Compiled once for each shape; the list is shared and must not be changed."""
+    compares, by_keys = gates.taint_toleration_comparison_operators, gates.match_label_keys_in_pod_topology_spread
+    key = ("spread constraints", action, compares, by_keys)
+    own: list[SpreadConstraint] | None = shape.remembered.get(key)
+    if own is None:
+        written = [each for each in shape.spec.topology_spread_constraints if each.when_unsatisfiable == action]
+        own = shape.remembered[key] = [_own(each, shape.labels, gates) for each in written]
+    return own
 
 
 def _own(written: TopologySpreadConstraint, labels: Mapping[str, str], gates: FeatureGates) -> SpreadConstraint:

@@ -16,7 +16,7 @@ import numpy as np
 from bayplan.core.columns import ABSENT, ALL_ROWS, BoolArray, IdArray, IntArray, RowArray, Rows
 from bayplan.core.columns.counters import PodCounter
 from bayplan.core.columns.labels import LabelColumn
-from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.columns.shapes import PodInfo, PodShape
 from bayplan.core.framework.contract import UNFORESEEN
 from bayplan.core.plugins.pod_topology_spread.constraints import (
     SpreadConstraint,
@@ -54,6 +54,7 @@ class Domains:
 class HardState:
     """What one attempt knows; `deltas` exists in what-if states only."""
 
+    shape: PodShape
     domains: list[Domains]
     counters: list[PodCounter]
     matching: list[BoolArray]  # for each constraint (identities + 1,); made by the first fork
@@ -62,16 +63,16 @@ class HardState:
 
 def prepare(constraints: Sequence[SpreadConstraint], pod: PodInfo, view: View) -> HardState:
     """Totals of all domains of all constraints."""
-    counters = [pod_counter(constraint, pod.namespace, view) for constraint in constraints]
+    counters = [pod_counter(constraint, pod.shape, view) for constraint in constraints]
     if len(constraints) == 1 and counts_everywhere(constraints[0], pod.spec):
-        return HardState([_plain_domains(constraints[0], counters[0], pod, view)], counters, [])
+        return HardState(pod.shape, [_plain_domains(constraints[0], counters[0], pod, view)], counters, [])
     columns, complete = topology_columns(constraints, view.nodes)
     included = included_nodes(constraints, pod.spec, view.nodes)
     domains = [
         _domains(constraint, column, complete & mask, pod_counts(constraint, counter).counts(view.nodes.count), pod)
         for constraint, column, mask, counter in zip(constraints, columns, included, counters, strict=True)
     ]
-    return HardState(domains, counters, [])
+    return HardState(pod.shape, domains, counters, [])
 
 
 def _plain_domains(constraint: SpreadConstraint, counter: PodCounter, pod: PodInfo, view: View) -> Domains:
@@ -95,13 +96,13 @@ def judge(state: HardState, rows: Rows) -> IntArray:
     return codes
 
 
-def fork(state: HardState, node_count: int) -> HardState:
+def fork(state: HardState, view: View) -> HardState:
     """A copy in which pods can move."""
     if not state.matching:
-        state.matching = [counter.matching() for counter in state.counters]
-    shape = (len(state.domains), node_count)
-    deltas = np.zeros(shape, dtype=np.int32) if state.deltas is None else state.deltas.copy()
-    return HardState(state.domains, state.counters, state.matching, deltas)
+        state.matching = list(map(view.counters.matching, state.counters))
+    size = (len(state.domains), view.nodes.count)
+    deltas = np.zeros(size, dtype=np.int32) if state.deltas is None else state.deltas.copy()
+    return HardState(state.shape, state.domains, state.counters, state.matching, deltas)
 
 
 def shift(state: HardState, identity_ids: IdArray, node_rows: RowArray, sign: int) -> None:
@@ -125,7 +126,7 @@ def foresee(state: HardState, view: View, priority: int) -> IntArray:
     leaving = _leaving(state, view, priority)
     if np.count_nonzero(leaving):
         deltas = -leaving if state.deltas is None else state.deltas - leaving
-        without = HardState(state.domains, state.counters, state.matching, deltas)
+        without = HardState(state.shape, state.domains, state.counters, state.matching, deltas)
         codes[judge(without, ALL_ROWS) != codes] = UNFORESEEN
     return codes
 
@@ -133,7 +134,7 @@ def foresee(state: HardState, view: View, priority: int) -> IntArray:
 def _leaving(state: HardState, view: View, priority: int) -> IdArray:
     """(constraints, nodes) pods of a lower priority whose leaving a node's own domain would notice."""
     counts = [
-        view.counters.pods_matching(counter.key.matches, skip_terminating=False, below=priority)
+        view.counters.pods_matching(counter.key.matches, state.shape, skip_terminating=False, below=priority)
         for counter in state.counters
     ]
     return np.stack(

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, row_mask
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.plugins.pod_topology_spread.constraints import SpreadConstraint
 from bayplan.core.plugins.pod_topology_spread.scoring import ScoredConstraint, SoftState, rounded_one, scaled_few
 from bayplan.core.snapshot import View
@@ -22,15 +23,20 @@ from bayplan.core.snapshot import View
 #: There are no more groups than one for so many nodes: array code scores so many nodes in the time of one group.
 NODES_PER_GROUP = 64
 
-#: The constraints of the pods in question, as they are at an instant.
-Asked: TypeAlias = Callable[[View], list[SpreadConstraint]]
+#: The constraints of a pod, as they are at an instant.
+Asked: TypeAlias = Callable[[PodInfo, View], list[SpreadConstraint]]
 
 
 class SpreadGroups:
     """Groups of nodes, and what is counted in each domain. Follows the pods of the cluster as it is."""
 
     def __init__(
-        self, constraints: Sequence[ScoredConstraint], view: View, feasible_rows: RowArray, asked: Asked
+        self,
+        constraints: Sequence[ScoredConstraint],
+        view: View,
+        feasible_rows: RowArray,
+        asked: Asked,
+        wanted: list[SpreadConstraint],
     ) -> None:
         """At most one of the constraints is over hosts, and one over other domains."""
         nodes = view.nodes
@@ -38,7 +44,7 @@ class SpreadGroups:
         self._domain = domain = next((each for each in constraints if each.places is not None), None)
         self._held = constraints[0].of_nodes
         self._asked = asked
-        self._wanted = asked(view)
+        self._wanted = wanted
         self._objects_version = view.objects.version
         self._spec_position = nodes.spec_changes.position
         self._usage_position = nodes.usage_changes.position
@@ -60,12 +66,12 @@ class SpreadGroups:
     def are_few(self) -> bool:
         return len(self._members) * NODES_PER_GROUP <= len(self.groups)
 
-    def follow(self, view: View, feasible_rows: RowArray) -> bool:
+    def follow(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> bool:
         """Bring every node into its group; False when that takes new groups."""
         nodes = view.nodes
         if feasible_rows is not self._feasible_rows or nodes.spec_changes.position != self._spec_position:
             return False
-        if nodes.count != len(self.groups) or not self._wants_the_same(view):
+        if not self._held.is_followed or nodes.count != len(self.groups) or not self._wants_the_same(pod, view):
             return False
         log = nodes.usage_changes
         news = log.position - self._usage_position
@@ -81,11 +87,11 @@ class SpreadGroups:
         self._usage_position = log.position
         return self.are_few
 
-    def _wants_the_same(self, view: View) -> bool:
+    def _wants_the_same(self, pod: PodInfo, view: View) -> bool:
         """Constraints may follow from services and controllers."""
         if view.objects.version != self._objects_version:
             self._objects_version = view.objects.version
-            return self._asked(view) == self._wanted
+            return self._asked(pod, view) == self._wanted
         return True
 
     def _move(self, row: int) -> None:
@@ -119,7 +125,9 @@ class SpreadGroups:
         return rounded_one(by_host + by_domain)
 
 
-def spread_groups(state: SoftState, view: View, feasible_rows: RowArray, asked: Asked) -> SpreadGroups | None:
+def spread_groups(
+    state: SoftState, view: View, feasible_rows: RowArray, asked: Asked, pod: PodInfo
+) -> SpreadGroups | None:
     """None where nodes of a group could differ, or groups are too many. `asked` gives the constraints at any time."""
     first, *others = constraints = state.constraints
     if state.ignored is not None or any(each.present is not None for each in constraints):
@@ -128,5 +136,5 @@ def spread_groups(state: SoftState, view: View, feasible_rows: RowArray, asked: 
         return None
     if any(each.of_nodes is not first.of_nodes for each in others):
         return None
-    groups = SpreadGroups(constraints, view, feasible_rows, asked)
+    groups = SpreadGroups(constraints, view, feasible_rows, asked, asked(pod, view))
     return groups if groups.are_few else None

@@ -136,7 +136,7 @@ def _counts_by_selector(
     counts: dict[CompiledSelector, NodeCounts] = {}
     for constraint in constraints:
         if constraint.selector not in counts:
-            counts[constraint.selector] = pod_counts(constraint, pod_counter(constraint, pod.namespace, view))
+            counts[constraint.selector] = pod_counts(constraint, pod_counter(constraint, pod.shape, view))
     return counts
 
 

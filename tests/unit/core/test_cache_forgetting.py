@@ -1,0 +1,151 @@
+"""A cache forgets what no node or pod uses any more, and what comes later under a reused id is not taken for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.preempting import default_profile
+
+from bayplan.core.cache import Cache
+from bayplan.core.columns import counters as counters_module
+from bayplan.core.columns.labels import COLUMNS_MAX
+from bayplan.core.deciding import Decider
+from bayplan.core.decision import Fits
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+from bayplan.testing.builders import node, pod
+from bayplan.testing.in_use import vocabularies, worked_out
+from bayplan.testing.pods import PodBuilder
+
+HOST = "kubernetes.io/hostname"
+
+
+def rich_node(name: str) -> Node:
+    built = node(name).capacity({f"example.com/{name}": "1"}, cpu="8", memory="8Gi", pods=10).label(HOST, name)
+    return built.taint("going", name, "PreferNoSchedule").image(f"i/{name}:1", size_bytes=1).declares(name).obj()
+
+
+def rich_pod(name: str) -> PodBuilder:
+    own = {"job": name}
+    return (
+        pod(name).labels(own).request({f"example.com/of-{name}": "0"}).port(host=8000 + len(name))
+        .pod_anti_affinity(HOST, own).spread(HOST, own)
+    )  # fmt: skip
+
+
+def decided(cache: Cache, decider: Decider, wanted: Pod) -> str:
+    info = cache.info(wanted)
+    choice = decider.decide(info, cache.view())
+    assert isinstance(choice, Fits)
+    name = cache.nodes.names[choice.row]
+    cache.add_pod(wanted, name, info)
+    return name
+
+
+def test_nothing_is_left_of_pods_and_nodes_that_are_gone() -> None:
+    empty, cache = Cache(), Cache()
+    decider = Decider({"default-scheduler": default_profile()})
+    for turn in range(3):
+        names = [f"n{turn}{number}" for number in range(3)]
+        for name in names:
+            cache.add(rich_node(name))
+        pods = [rich_pod(f"p{turn}{number}").obj() for number in range(4)]
+        for each in pods[:3]:
+            decided(cache, decider, each)
+        cache.nominate(pods[3], names[0])
+        for each in pods:
+            cache.remove_pod(f"default/{each.metadata.name}")
+        for name in names:
+            cache.remove_node(name)
+        assert vocabularies(cache) == vocabularies(empty)
+        assert not any(worked_out(cache).values())
+
+
+@pytest.mark.parametrize("kind", ["taints", "features", "label", "size"])
+def test_another_node_with_a_reused_id_is_not_taken_for_the_one_before(kind: str) -> None:
+    """The kept answers are those for the node that was there."""
+    looks: dict[str, Callable[[str], Node]] = {
+        "taints": lambda value: node("n").capacity(cpu="8", pods=9).taint("key", value).obj(),
+        "features": lambda value: node("n").capacity(cpu="8", pods=9).declares(value).obj(),
+        "label": lambda value: node("n").capacity(cpu="8", pods=9).label("key", value).obj(),
+        "size": lambda value: node("n").capacity(cpu=value, pods=9).obj(),
+    }
+    wants: dict[str, PodBuilder] = {
+        "taints": pod("p").cpu("1").tolerates("key", "2"),
+        "features": pod("p").cpu("1"),
+        "label": pod("p").cpu("1").node_selector(key="2"),
+        "size": pod("p").cpu("2"),
+    }
+    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    waiting = cache.info(wants[kind].obj())
+    fits = []
+    for value in ("1", "2", "1", "2"):
+        cache.add(looks[kind](value))
+        fits.append(isinstance(decider.decide(waiting, cache.view()), Fits))
+    assert fits == ([True] * 4 if kind == "features" else [False, True, False, True])
+
+
+def test_a_resource_column_that_is_reused_starts_empty() -> None:
+    cache = Cache()
+    cache.add(node("a").capacity({"example.com/one": "4"}, cpu="8", pods=9).obj())
+    cache.add(pod("p").request({"example.com/one": "3"}).node("a").obj())
+    column = cache.resources.find("example.com/one")
+    cache.remove_pod("default/p")
+    cache.remove_node("a")
+    cache.view()
+    cache.add(node("b").capacity({"example.com/two": "2"}, cpu="8", pods=9).obj())
+    assert cache.resources.find("example.com/two") == column
+    row = cache.nodes.rows_by_name["b"]
+    assert (cache.nodes.allocatable[row, column], cache.nodes.requested[row, column]) == (2, 0)
+
+
+def test_a_waiting_pod_keeps_its_shape() -> None:
+    cache = Cache()
+    waiting = cache.info(rich_pod("waits").obj())
+    for number in range(5):
+        cache.info(rich_pod(f"goes-{number}").obj())
+    cache.view()
+    assert {shape.serial for shape in cache.shapes} == {waiting.shape.serial}
+    assert cache.info(rich_pod("waits").obj()).shape is waiting.shape
+
+
+def test_counters_that_had_to_go_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counters_module, "COUNTS_BYTES_MAX", 3_000)  # room for one
+    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    for name in "ab":
+        cache.add(node(name).capacity(cpu="8", memory="8Gi", pods=10).label(HOST, name).obj())
+    placed: dict[str, set[str]] = {"x": set(), "y": set(), "z": set()}
+    for turn in range(2):
+        for job, nodes in placed.items():
+            apart = pod(f"{job}-{turn}").labels(job=job).pod_anti_affinity(HOST, {"job": job})
+            nodes.add(decided(cache, decider, apart.obj()))
+    assert placed == {job: {"a", "b"} for job in "xyz"}
+
+
+def test_the_label_columns_asked_for_last_are_kept() -> None:
+    cache = Cache()
+    cache.add(node("a").label("zone", "one").obj())
+    first = cache.nodes.labels.column("zone")
+    version = first.version
+    for number in range(COLUMNS_MAX):
+        cache.nodes.labels.column(f"key-{number}")
+    assert first.version > version  # whoever still has it looks again
+    assert cache.nodes.labels.column("zone") is not first
+    assert len(cache.nodes.labels.columns) == COLUMNS_MAX
+
+
+def test_the_table_gets_shorter_when_most_nodes_have_left() -> None:
+    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    for number in range(300):
+        cache.add(node(f"n{number:03}").capacity(cpu="8", pods=9).label(HOST, f"n{number:03}").obj())
+    cache.add(pod("runs").cpu("1").node("n010").obj())
+    assert decided(cache, decider, pod("first").cpu("1").obj()) == "n000"
+    for number in range(20, 300):
+        cache.remove_node(f"n{number:03}")
+    assert cache.nodes.count == 20
+    assert decided(cache, decider, pod("second").cpu("1").obj()) == "n001"
+    for number in range(300, 320):
+        cache.add(node(f"m{number}").capacity(cpu="8", pods=9).obj())
+    assert cache.nodes.alive_count == cache.nodes.count == 40
+    assert decided(cache, decider, pod("third").cpu("1").obj()) == "m300"
