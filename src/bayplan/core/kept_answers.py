@@ -166,7 +166,7 @@ class LocalAnswers:
         if _is_nominated(pod, view):
             return Candidacy(view)
         key = (pod.shape.serial, pod.priority, view.objects.version, view.nodes.spec_changes.position)
-        if self._tried is None or self._tried[0] != key:
+        if self._tried is None or self._tried[0] != key or not self._tried[1].can_follow(view):
             self._tried = (key, Candidacy(view))
         return self._tried[1]
 
