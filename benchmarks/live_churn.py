@@ -2,12 +2,13 @@
 
     python benchmarks/live_churn.py [--embedded] [--seconds 3600] [--nodes 500] [--rate 50] [--alive 60] [--out FILE]
 
-Creates pods at a steady rate and deletes each after it has lived for a while. No two are alike: each has labels and
-requests of its own, one in five a spread constraint, one in seven anti-affinity, one in ten a Job, and one in a hundred
-fits nowhere. The cluster is `bayplan up --state` in another process; the scheduler is `bayplan run` in a
-third, or with `--embedded` the one inside `up`. Each minute a line of JSON says how long pods waited, and what each
-process takes: memory, open files, processor time, pauses of its garbage collector; for `up` also its state file. The
-last line compares the first and the last third. `churn_plot.py` draws the lines.
+Creates pods at a steady rate, or slower if the machine is too busy, and deletes each after it has lived for a while.
+No two are alike: each has labels and requests of its own, one in five a spread constraint, one in seven
+anti-affinity, one in ten a Job, and one in a hundred fits nowhere. The cluster is `bayplan up --state` in another
+process; the scheduler is `bayplan run` in a third, or with `--embedded` the one inside `up`. Each minute a line of
+JSON says how long pods waited, and what each process takes: memory, open files, processor time, pauses of its garbage
+collector; for `up` also its state file. The last line compares the first and the last third. `churn_plot.py` draws
+the lines.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from bayplan.client.http import HttpClient
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 MISFIT_EVERY, SPREAD_EVERY, APART_EVERY, JOB_EVERY = 100, 5, 7, 10
+WAITING_MAX = 250
 DELETE_NOW = json.dumps({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}).encode()
 WATCHED = Path(__file__).parent / "watched_process.py"
 HOSTNAME = "kubernetes.io/hostname"
@@ -81,10 +83,13 @@ class Churn:
         self.created = 0
 
     async def create(self) -> None:
-        """Until cancelled, and never faster than the rate."""
-        began = time.monotonic()
+        """Until cancelled: never faster than the rate, and not while too many wait, as on a machine with other work."""
+        due = time.monotonic()
         for number in range(1, 1 << 60):
-            await asyncio.sleep(began + number / self._rate - time.monotonic())
+            due = max(due + 1 / self._rate, time.monotonic())
+            await asyncio.sleep(due - time.monotonic())
+            while len(self.created_at) >= WAITING_MAX:
+                await asyncio.sleep(0.05)
             self._begin(self._post(number))
             self.created = number
 
@@ -256,10 +261,10 @@ async def started(folder: Path, name: str, *options: str, **about: Any) -> Async
     """A command in a process of its own, which ends with the block."""
     collections = folder / f"{name}.collections"
     collections.touch()
+    command = (sys.executable, str(WATCHED), str(collections), name, *options)
     with (folder / f"{name}.log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, str(WATCHED), str(collections), name, *options, stdout=log, stderr=log
-        )
+        # In a session of its own, which Linux gives a share of the processors of its own.
+        process = await asyncio.create_subprocess_exec(*command, stdout=log, stderr=log, start_new_session=True)
     try:
         yield Subject(name, process, collections, **about)
     finally:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from bayplan.core.columns.loops import LEAST_ALLOCATED, Rule
 from bayplan.plugin import (
     ALL_ROWS,
     OWN_PODS_DECIDE,
@@ -391,16 +392,11 @@ class AllowsAThirdOnOneRow(Few):
         return int(view.usage.pod_counts.item(row) >= 3)
 
 
-class LooksAtNamesInSecret(Few):
-    """Says that it sees nothing of nodes but amounts."""
+class HasAnotherRule(Few):
+    """The rule that it says stands for its scores does not."""
 
-    def sees_amounts_alone(self, state: PodInfo) -> bool:
-        return True
-
-    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
-        scores = super().score(state, view, rows)
-        scores[np.array(view.nodes.names, dtype=np.str_)[rows] == "n1"] -= 1
-        return scores
+    def score_rule(self, state: PodInfo) -> Rule:
+        return Rule(LEAST_ALLOCATED, ((0, 1_000, 1),))
 
 
 class JudgesARowByPodsThatLeft(Few):
@@ -496,7 +492,7 @@ BROKEN = [
     (JudgesARowByPodsThatLeft, "one row", "in a what-if world without the pods of n"),
     (ScoresARowByHowItWas, "one row", ", with the state made before"),
     (ScoresARowInNumPy, "one row", "score_one gives int64, not int"),
-    (LooksAtNamesInSecret, "one row", "are the same, yet it says"),
+    (HasAnotherRule, "one row", "score_rule stands for"),
     (Deaf, "wakes", "is rejected everywhere and fits after"),
     (HardOfHearing, "wakes", "is rejected everywhere and fits after"),
     (PassesAll, "exercised", "it rejected no node"),

@@ -40,6 +40,19 @@ _COMMON_PATTERNS = st.sampled_from((0, 0, 1, 2, 4, 7, 9, 11, 14, 15, 16, 16, 18,
 _RELABELLING_STEPS = st.tuples(st.sampled_from(_RELABELLING_KINDS), _COMMON_PATTERNS, _NUMBERS, _NUMBERS)
 RELABELLING_SEQUENCES = st.lists(_RELABELLING_STEPS, min_size=20, max_size=60)
 
+#: Nodes join and leave all the time, and pods name nodes that nobody has seen.
+_SCALING_KINDS = (
+    *(DECIDE,) * 5,
+    *(AGAIN,) * 7,
+    *("node",) * 5,
+    *("remove node",) * 4,
+    *("run",) * 4,
+    *("remove",) * 3,
+    *("nominate", "budget", RETRY),
+)
+_SCALING_STEPS = st.tuples(st.sampled_from(_SCALING_KINDS), _COMMON_PATTERNS, _NUMBERS, _NUMBERS)
+SCALING_SEQUENCES = st.lists(_SCALING_STEPS, min_size=20, max_size=60)
+
 #: Pods that ask for much and are tried again and again, while others are nominated and little else happens.
 _WAITING_KINDS = (
     *(DECIDE,) * 5,

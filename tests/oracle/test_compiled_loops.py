@@ -16,13 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan.core.columns import IntArray, RowArray, loops
+from bayplan.core.columns import BoolArray, IntArray, RowArray, loops
 
 compiled: Any = loops.compiled
 if compiled is None:
     pytest.skip("no compiled loops: there was no C compiler when the package was installed", allow_module_level=True)
 
 COLUMNS = 4
+NOT_FEASIBLE = -(2**63)
+Steps = tuple[tuple[int, int, Any], ...]
 BLOCK = 256  # rows that the loops process together
 
 # ---------------------------------------------------------------- one node at a time
@@ -187,18 +189,60 @@ def test_scores_of_balance(given_tables: Tables, scored: tuple[tuple[int, int, i
     assert scores.tolist() == [balance_score(given_tables, row, scored) for row in each_row(rows, count)]
 
 
-@settings(max_examples=100)
-@given(seed=st.integers(0, 2**32), data=st.data())
-def test_places_in_a_ranking(seed: int, data: st.DataObject) -> None:
-    """Large totals wrap around, as in array code."""
-    rng = np.random.default_rng(seed)
-    ranks = rng.permutation(data.draw(st.integers(1, 600), label="nodes"))
-    rows = data.draw(rows_of(len(ranks)), label="rows")
-    totals = rng.integers(0, 1 << data.draw(st.integers(1, 40)), len(answers(rows, len(ranks))))
-    looked_up = [int(ranks[row]) for row in each_row(rows, len(ranks))]
-    expected = [wrapped(int(total) * 2**32 - rank) for total, rank in zip(totals, looked_up, strict=True)]
-    compiled.rank(totals, rows, ranks, 1 << 32)
-    assert totals.tolist() == expected
+def place_in_ranking(
+    tables: Tables, row: int, steps: Steps, settled: BoolArray, lasting: IntArray | None, rank: int
+) -> int:
+    total = 0 if lasting is None else int(lasting[row])
+    for rule, weight, asked in steps:
+        if rule == loops.FIT_CODES:
+            if fit_code(tables, row, asked):
+                return NOT_FEASIBLE
+        elif rule == loops.BALANCED:
+            total += weight * balance_score(tables, row, asked)
+        else:
+            total += weight * fit_score(tables, row, asked, most=rule == loops.MOST_ALLOCATED)
+    return NOT_FEASIBLE if settled[row] else wrapped(total * 2**32 - rank)
+
+
+demanded_resources = st.lists(st.tuples(st.integers(0, COLUMNS - 1), amounts, st.booleans()), max_size=3).map(
+    lambda asked: tuple(
+        ("name", column, amount, 2 << at, devices) for at, (column, amount, devices) in enumerate(asked)
+    )
+)
+steps_of_pods: st.SearchStrategy[Steps] = st.lists(
+    st.tuples(st.just(loops.FIT_CODES), st.just(0), demanded_resources)
+    | st.tuples(
+        st.sampled_from([loops.LEAST_ALLOCATED, loops.MOST_ALLOCATED, loops.BALANCED]),
+        st.integers(1, 100),
+        scored_resources,
+    ),
+    max_size=5,
+).map(tuple)
+
+
+@settings(max_examples=300)
+@given(given_tables=tables(), steps=steps_of_pods, data=st.data())
+def test_all_rules_together(given_tables: Tables, steps: Steps, data: st.DataObject) -> None:
+    count = len(given_tables.allocatable)
+    rows = data.draw(rows_of(count), label="rows")
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    lasting = rng.integers(0, 300, count) if data.draw(st.booleans(), label="lasting") else None
+    settled, ranks = rng.random(count) < data.draw(st.sampled_from([0.0, 0.3, 1.0])), rng.permutation(count)
+    taken = np.column_stack((given_tables.pod_counts, given_tables.nonzero_requested, given_tables.requested))
+    lay_out = LAID_OUT[data.draw(st.sampled_from(sorted(LAID_OUT)))]
+    values = answers(rows, count)
+    arrays = (given_tables.allocatable, lay_out(taken), given_tables.allowed_pods, ranks)
+    passed = rng.random(count) < data.draw(st.sampled_from([0.0, 0.5, 1.0])) if data.draw(st.booleans()) else None
+    feasible, best, news = compiled.appraise(values, rows, *arrays, settled, lasting, passed, steps, 32)
+    assert values.tolist() == [
+        place_in_ranking(given_tables, row, steps, settled, lasting, int(ranks[row])) for row in each_row(rows, count)
+    ]
+    assert feasible == np.count_nonzero(values != NOT_FEASIBLE)
+    assert best == (values.argmax() if feasible else -1)
+    if passed is not None:
+        pairs = list(zip(each_row(rows, count), values != NOT_FEASIBLE, strict=True))
+        changed = sum(passes != passed[row] for row, passes in pairs)
+        assert news == changed + sum(not (passes or passed[row] or settled[row]) for row, passes in pairs)
 
 
 @settings(max_examples=100)
@@ -261,8 +305,56 @@ REFUSED_RANKINGS: dict[str, tuple[type[Exception], str, str, tuple[Any, ...]]] =
     "a value for each row": (IndexError, "a row is outside", "put_rows", (OUT, OUT[:2], 1, OUT[:2], OUT[:1])),
     "ties that do not lie side by side": (ValueError, "contiguous", "ties", (OUT[::2], 0)),
     "no lowest value": (TypeError, "integer", "ties", (OUT, None)),
-    "no factor": (TypeError, "integer", "rank", (OUT, None, OUT, None)),
 }
+
+
+NONE_SETTLED = np.zeros(4, dtype=np.bool_)
+STEP = (loops.BALANCED, 1, ((0, 1, 1), (1, 1, 1)))
+#: The arguments in order; each entry below replaces one of them.
+MAKES_SENSE: dict[str, Any] = {
+    "out": OUT,
+    "rows": None,
+    "allocatable": FOUR,
+    "taken": np.ones((4, 5), dtype=np.int64),
+    "allowed_pods": OUT,
+    "name_ranks": OUT,
+    "settled": NONE_SETTLED,
+    "lasting": None,
+    "passed": None,
+    "steps": (STEP,),
+    "bits": 32,
+}
+REFUSED_APPRAISALS: dict[str, tuple[type[Exception], str, str, Any]] = {
+    "too little that is taken": (ValueError, "taken has", "taken", FOUR),
+    "flags of other rows": (IndexError, "a row is outside", "settled", NONE_SETTLED[:3]),
+    "flags that are numbers": (ValueError, "expected int64", "settled", OUT),
+    "flags in a table": (IndexError, "a row is outside", "settled", NONE_SETTLED[:, None]),
+    "scores of other rows": (IndexError, "a row is outside", "lasting", OUT[:3]),
+    "earlier verdicts of other rows": (IndexError, "a row is outside", "passed", NONE_SETTLED[:3]),
+    "ranks of other rows": (IndexError, "a row is outside", "name_ranks", OUT[:3]),
+    "an unknown rule": (ValueError, "no such rule", "steps", ((4, 1, ()),)),
+    "a step too short": (ValueError, "a step has", "steps", ((0, 1),)),
+    "no steps": (TypeError, "a tuple of tuples", "steps", None),
+    "what is no step": (TypeError, "a tuple of tuples", "steps", (1,)),
+    "what is no rule": (TypeError, "integer", "steps", (("a", 1, ()),)),
+    "too many steps": (ValueError, "too many steps", "steps", (STEP,) * 9),
+    "an unknown resource": (IndexError, "a resource is outside", "steps", ((3, 1, ((2, 1, 1),)),)),
+    "too many bits": (ValueError, "less than 63 bits", "bits", 63),
+    "no bits": (TypeError, "integer", "bits", None),
+}
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "name", "value"), REFUSED_APPRAISALS.values(), ids=REFUSED_APPRAISALS.keys()
+)
+def test_what_cannot_be_appraised_is_refused(error: type[Exception], message: str, name: str, value: Any) -> None:
+    """And no array is held on to."""
+    arguments = (MAKES_SENSE | {name: value}).values()
+    assert compiled.appraise(*MAKES_SENSE.values()) == (4, 0, 0)
+    held = sys.getrefcount(OUT), sys.getrefcount(FOUR), sys.getrefcount(NONE_SETTLED)
+    with pytest.raises(error, match=message):
+        compiled.appraise(*arguments)
+    assert (sys.getrefcount(OUT), sys.getrefcount(FOUR), sys.getrefcount(NONE_SETTLED)) == held
 
 
 @pytest.mark.parametrize(

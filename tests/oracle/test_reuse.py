@@ -15,12 +15,13 @@ from tests.oracle.changing_sequences import (
     PREEMPTING_SEQUENCES,
     RELABELLING_SEQUENCES,
     RETRY,
+    SCALING_SEQUENCES,
     SEQUENCES,
     WAITING_SEQUENCES,
 )
 from tests.oracle.comparing_decisions import PROFILES, act, agreed, play
 
-from bayplan.core import deciding, one_row, ranking, scales, standing
+from bayplan.core import deciding, ranking, scales, standing
 from bayplan.core.columns import changes, counters, labels, levels
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Unschedulable
@@ -88,7 +89,6 @@ def test_little_is_kept(steps: list[Step]) -> None:
         patched.setattr(counters, "COUNTS_BYTES_MAX", 5_000)
         patched.setattr(labels, "COLUMNS_MAX", 1)
         patched.setattr(candidates, "FEW_NODES", 1)
-        patched.setattr(one_row, "ANSWERS_MAX", 1)
         play(steps)
 
 
@@ -124,7 +124,14 @@ def test_a_changed_node_is_followed(steps: list[Step]) -> None:
 
 @pytest.mark.usefixtures("either_way")
 @QUICK
-@given(SEQUENCES | RELABELLING_SEQUENCES)
+@given(SCALING_SEQUENCES)
+def test_nodes_that_join_and_leave_are_followed(steps: list[Step]) -> None:
+    play(steps)
+
+
+@pytest.mark.usefixtures("either_way")
+@QUICK
+@given(SEQUENCES | RELABELLING_SEQUENCES | SCALING_SEQUENCES)
 @example(TAINTED_AND_FULL)
 @example(OPENED)
 def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> None:

@@ -23,8 +23,8 @@ from bayplan.core.actions import Evict
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Decision
 from bayplan.core.lifecycle import PodState
-from bayplan.core.one_row import OneRowAnswers
 from bayplan.core.scheduler import Scheduler
+from bayplan.core.standing import Standing
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.serving.metrics.registry import Metrics
 from bayplan.testing.checkers import (
@@ -157,7 +157,7 @@ def test_measuring_takes_the_same_shortcuts(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(owner, name, counting)
 
     counted(Scheduler, "_refuse_again")
-    counted(OneRowAnswers, "_ask")
+    counted(Standing, "_refresh_one")
     counted(Decider, "_local_for")
     journal_of(1)
     plain, taken = taken, Counter()

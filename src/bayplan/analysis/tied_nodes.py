@@ -106,8 +106,10 @@ class TieRecorder:
 
     def record(self, choice: Fits | NeedsPreemption) -> TiedNodes:
         """The ties of a choice that was made just now."""
-        if isinstance(choice, NeedsPreemption) or choice.ranking is None:
+        if isinstance(choice, NeedsPreemption) or (choice.ranking is None and choice.rows is not None):
             return self._apart(choice.tied_rows)
+        if choice.ranking is None:
+            return self._among(choice.order, choice.tied_from)
         followed = self._followed.get(choice.ranking)
         if followed is not None:
             if followed.news() * _ROWS_PER_CHANGE > len(self._names):

@@ -112,8 +112,10 @@ def add_extender_scores(extenders: Iterable[Extender], pod: PodInfo, view: View,
     """Add what the extenders say to the totals; a lone node needs no scores."""
     if len(scored.rows) < 2 or scored.totals is None:
         return
-    names = _names(view, scored.rows)
     asked = [extender for extender in extenders if extender.scores and extender.is_interested(pod)]
+    if not asked:
+        return  # as in most decisions: names are not even looked up
+    names = _names(view, scored.rows)
     # All at once, as upstream: a slow one delays the pod, but not those after it.
     for extender, wait in [(extender, extender.begin_scores(pod, names)) for extender in asked]:
         try:

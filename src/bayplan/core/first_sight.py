@@ -8,16 +8,14 @@ not read the cluster may have something to say: where others do, or pods are nom
 
 from __future__ import annotations
 
-import numpy as np
-
-from bayplan.core.columns import ALL_ROWS, BoolArray, every_row
+from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, tied_from, total_of
+from bayplan.core.columns import every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Fits
-from bayplan.core.framework.contract import SKIP, SelectiveScorePlugin, State
+from bayplan.core.framework.contract import SKIP, SelectiveScorePlugin
 from bayplan.core.framework.profile import Profile
-from bayplan.core.ground import Ground, following_scorers, local_states, sum_of_scores
+from bayplan.core.ground import Ground, local_states
 from bayplan.core.snapshot import View
-from bayplan.core.standing import NOT_FEASIBLE
 
 
 def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Fits | None:
@@ -27,25 +25,16 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
     states = local_states(profile, pod, view, ground)
     if states is None:
         return None
-    passed = _passed(profile, states, view, ground)
-    if passed is not None and not np.count_nonzero(passed):
+    values, feasible, row, _ = Appraisal(profile, pod, view, states).of_rows(view, ground, every_row(view.nodes.count))
+    if not feasible:
         return None
-    count = view.nodes.count
-    totals = sum_of_scores(following_scorers(profile, pod, view), view, every_row(count), passed)
-    if ground.lasting is not None:
-        totals += ground.lasting
     if ground.varying:
-        rows = every_row(count) if passed is None else np.flatnonzero(passed)
+        rows = (values != NOT_FEASIBLE).nonzero()[0]
         for scaled in ground.varying:
-            totals[rows] += scaled.weighted(rows)
-    if passed is not None:
-        np.putmask(totals, ~passed, NOT_FEASIBLE)
-    row = int(totals.argmax())
-    total = totals.item(row)
-    if not view.nodes.are_by_name():  # of equal totals the first one is found, not the one with the smallest name
-        tied = (totals == total).nonzero()[0]
-        row = tied.item(view.nodes.name_ranks().take(tied).argmin())
-    return Fits(row, total + ground.constant, totals, total)
+            values[rows] += scaled.weighted(rows) * RANKS
+        row = int(values.argmax())
+    total = total_of(values, row, view.nodes.name_ranks())
+    return Fits(row, total + ground.constant, values, tied_from(total))
 
 
 def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:
@@ -61,16 +50,3 @@ def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:
         if scorer.tells_nodes_apart(pod) and scorer.speaks(pod, view):
             return True
     return False
-
-
-def _passed(profile: Profile, states: list[State], view: View, ground: Ground) -> BoolArray | None:
-    """(nodes,) which nodes pass the local filters; None: all of them."""
-    passed: BoolArray | None = ~ground.settled if ground.any_settled else None
-    first_moving = profile.lasting_filter_count
-    for plugin, state in zip(profile.local_filters[first_moving:], states[first_moving:], strict=True):
-        if state is not SKIP and not profile.sure_filters[plugin.name](state, view):
-            codes = plugin.filter(state, view, ALL_ROWS)
-            if np.count_nonzero(codes):
-                fits: BoolArray = codes == 0
-                passed = fits if passed is None else passed & fits
-    return passed

@@ -1,23 +1,24 @@
 """What node objects alone say about pods with the same constraints, whatever runs there.
 
 A `Ground` is shared by pods that differ in what they ask for; a `Standing` puts what follows usage on top of it. It
-follows changed nodes row by row, and is made anew when nodes come or go or a plugin looks at other nodes than its own
-(`OtherNodes`).
+follows nodes that change, join or leave row by row, and is made anew when a plugin looks at other nodes than its own
+(`OtherNodes`), or if images come to count differently for nodes that have not changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, Rows, every_row
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, lengthened
 from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, run_filters
 from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, FilterPlugin, Ready, ScorePlugin, State
-from bayplan.core.framework.profile import OneRow, Profile
+from bayplan.core.framework.profile import Profile, Scorer
 from bayplan.core.scales import Scaled, scaled_scores
 from bayplan.core.scoring import check_range, has_invalid
 from bayplan.core.snapshot import View
@@ -26,15 +27,11 @@ from bayplan.core.snapshot import View
 NODES_FOLLOWED_MAX = 64
 
 
-@dataclass(slots=True)
-class Plain:
-    """A local score plugin whose scores stand as they are."""
+class Plain(NamedTuple):
+    """A local score plugin whose scores stand as they are, prepared for such pods."""
 
-    plugin: ScorePlugin
+    scorer: Scorer
     state: State
-    weight: int
-    score_one: OneRow
-    stays_in_range: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,8 @@ class Ground:
         self.states = states
         self.version = 0  # grows when the scores of all nodes change, not just those of some
         self._spec_position = nodes.spec_changes.position
-        self._instant = _instant(profile, view)
+        self._resources_version = nodes.resources.version
+        self._images_at = (nodes.image_version, nodes.alive_count)
         self._filters = [
             (position, profile.one_row_filters[profile.local_filters[position].name], state)
             for position, state in enumerate(states)
@@ -84,26 +82,53 @@ class Ground:
         #: What the normalised scores that are the same for all nodes add to each of them.
         self.constant = sum(scaled.constant for scaled in self.scaled if not scaled.varies)
 
-    @property
-    def open_rows(self) -> Rows:
-        """Where what runs there decides."""
-        return np.flatnonzero(~self.settled) if self.any_settled else ALL_ROWS
-
     def follow(self, view: View) -> bool:
         """Bring every row up to date; False when that takes another ground."""
         log = view.nodes.spec_changes
         if log.position == self._spec_position and view.nodes.count == len(self.settled):
             return True
         rows = _followable(log, self._spec_position)
-        if rows is None or not self.profile.follows_nodes or _instant(self.profile, view) != self._instant:
+        # A resource that no node had before may be one of those that count.
+        if rows is None or not self.profile.follows_nodes or view.nodes.resources.version != self._resources_version:
             return False
+        if not self._images_count_as_before(view, rows):
+            return False
+        if view.nodes.count > len(self.settled):
+            self._lengthen(view.nodes.count)
         for row in rows:
             self._refresh_one(view, row)
         self._spec_position = log.position
         return True
 
+    def _images_count_as_before(self, view: View, changed: list[int]) -> bool:
+        """Whether scores that depend on the images of all nodes are what they were, but for those of changed nodes."""
+        nodes, profile = view.nodes, self.profile
+        images_at = (nodes.image_version, nodes.alive_count)
+        if not profile.looks_at_images or images_at == self._images_at:
+            return True
+        if not profile.only_plain_scores_look_at_images:
+            return False
+        unchanged = ~self.settled
+        unchanged[[row for row in changed if row < len(unchanged)]] = False
+        rows = np.flatnonzero(unchanged)
+        now = sum_of_scores(self._plain, view, rows, None)
+        same = not np.count_nonzero(now) if self.lasting is None else np.array_equal(now, self.lasting[rows])
+        if same:
+            self._images_at = images_at
+        return same
+
+    def _lengthen(self, count: int) -> None:
+        """Room for nodes that have joined. A row without a node object is settled."""
+        self.settled, self.any_settled = lengthened(self.settled, count, True), True
+        self.verdicts.rejected_by = lengthened(self.verdicts.rejected_by, count, PASSED)
+        self.verdicts.codes = lengthened(self.verdicts.codes, count, 0)
+        if self.lasting is not None:
+            self.lasting = lengthened(self.lasting, count, 0)
+        for scaled in self.varying:
+            scaled.raw = lengthened(scaled.raw, count, 0)
+
     def _refresh_one(self, view: View, row: int) -> None:
-        """New answers for a row whose node object changed."""
+        """New answers for a row whose node object changed, joined or left."""
         rejected_by, code = PASSED, 0
         for position, judge, state in self._filters:
             code = judge(state, view, row)
@@ -111,28 +136,20 @@ class Ground:
                 rejected_by = position
                 break
         self.verdicts.rejected_by[row], self.verdicts.codes[row] = rejected_by, code
-        self.settled[row] = rejected_by != PASSED or not view.nodes.alive[row]
-        self.any_settled |= rejected_by != PASSED
-        lasting = sum(weighted_one(entry, view, row) for entry in self._plain) if rejected_by == PASSED else 0
+        settled = rejected_by != PASSED or not view.nodes.alive[row]
+        self.settled[row] = settled
+        self.any_settled |= settled
+        lasting = 0 if settled else sum(weighted_one(entry, view, row) for entry in self._plain)
         if lasting and self.lasting is None:
             self.lasting = np.zeros(len(self.settled), dtype=np.int64)
         if self.lasting is not None:
             self.lasting[row] = lasting
-        varying = len(self.varying)
-        for scaled in self.scaled:
-            scaled.refresh_one(view, row)
-        self._sort_scaled()
-        self.version += len(self.varying) != varying
-
-
-def _instant(profile: Profile, view: View) -> tuple[int, ...]:
-    """While this lasts, a change of a node object changes nothing but what local plugins say of that very node.
-
-    A resource that no node had before may be one of those that count.
-    """
-    nodes = view.nodes
-    images = nodes.image_version if profile.looks_at_images else 0
-    return nodes.count, nodes.order_version, nodes.resources.version, images
+        if view.nodes.alive[row] and self.scaled:
+            varying = len(self.varying)
+            for scaled in self.scaled:
+                scaled.refresh_one(view, row)
+            self._sort_scaled()
+            self.version += len(self.varying) != varying
 
 
 def _followable(log: ChangeLog, position: int) -> list[int] | None:
@@ -197,31 +214,25 @@ def _lasting_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[P
         weight = profile.weights[plugin.name]
         normalizer = profile.normalizers.get(plugin.name)
         if normalizer is None:
-            plain.append(_plain(plugin, state, profile))
+            plain.append(Plain(profile.scorer(plugin), state))
         else:
             every, one = every_row(view.nodes.count), profile.one_row_scores[plugin.name]
             scaled.append(scaled_scores(plugin, normalizer, state, weight, one, view, every))
     return plain, scaled
 
 
-def _plain(plugin: ScorePlugin, state: State, profile: Profile) -> Plain:
-    name = plugin.name
-    return Plain(plugin, state, profile.weights[name], profile.one_row_scores[name], name in profile.stays_in_range)
-
-
 def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]:
     """The local score plugins that follow usage and have something to say of such pods."""
-    following = []
-    for plugin in profile.following_scorers:
-        assert plugin.name not in profile.normalizers, f"{plugin.name}: normalised scores follow usage"
-        state = _prepared_for_scoring(plugin, profile, pod, view)
+    every, following = every_row(view.nodes.count), []
+    for scorer in profile.followers:
+        state = scorer.prepare(pod, view, every)
         if state is not SKIP:
-            following.append(_plain(plugin, state, profile))
+            following.append(Plain(scorer, state))
     return following
 
 
 def sum_of_scores(entries: Sequence[Plain], view: View, rows: RowArray, passed: BoolArray | None) -> IntArray:
-    """(rows,) weighted scores of all of the plugins; `passed` says of all nodes which are feasible (None: all)."""
+    """(rows,) weighted scores of all of the plugins; `passed` (rows,) says which are feasible (None: all)."""
     total: IntArray | None = None
     for entry in entries:
         scores = _weighted(entry, view, rows, passed)
@@ -232,15 +243,17 @@ def sum_of_scores(entries: Sequence[Plain], view: View, rows: RowArray, passed: 
 
 
 def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray | None) -> IntArray:
-    scores = entry.plugin.score(entry.state, view, rows)
-    if not entry.stays_in_range and has_invalid(scores):
+    scorer = entry.scorer
+    scores = scorer.plugin.score(entry.state, view, rows)
+    if not scorer.stays_in_range and has_invalid(scores):
         # What it says of other nodes nobody asked for.
-        check_range(entry.plugin.name, scores if passed is None else scores[passed[rows]])
-    return scores * entry.weight if entry.weight != 1 else scores
+        check_range(scorer.plugin.name, scores if passed is None else scores[passed])
+    return scores * scorer.weight if scorer.weight != 1 else scores
 
 
 def weighted_one(entry: Plain, view: View, row: int) -> int:
-    score = entry.score_one(entry.state, view, row)
+    scorer = entry.scorer
+    score = scorer.score_one(entry.state, view, row)
     if not 0 <= score <= MAX_NODE_SCORE:
-        check_range(entry.plugin.name, np.array([score]))
-    return entry.weight * score
+        check_range(scorer.plugin.name, np.array([score]))
+    return scorer.weight * score

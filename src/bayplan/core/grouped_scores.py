@@ -6,13 +6,13 @@ cannot follow what has happened; a plugin that has none is not asked again until
 
 from __future__ import annotations
 
+from bayplan.core.appraisal import RANKS
 from bayplan.core.columns import IntArray, RowArray, column_at
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import NodeGroups, ScorePlugin
 from bayplan.core.framework.profile import Profile
 from bayplan.core.scoring import check_range
 from bayplan.core.snapshot import View
-from bayplan.core.standing import RANKS
 
 
 class GroupedScores:

@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from bayplan.core.appraisal import RANKS, tied_from
 from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.crowding import CrowdedOut, Crowds
@@ -35,7 +36,7 @@ from bayplan.core.preemption.foresight import Foreseen, FurtherFilters
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, Search, run_post_filters
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
-from bayplan.core.standing import RANKS, Standing, tied_from
+from bayplan.core.standing import Standing
 
 #: Candidates are kept for preemptors of so many priorities.
 PRIORITIES_MAX = 8
@@ -153,7 +154,7 @@ class LocalAnswers:
         candidacy = self._candidacies.get(pod.priority)
         if _is_nominated(pod, view):  # it alone need not make room for itself: of no use to others
             candidacy = Candidacy(view)
-        elif candidacy is None or candidacy.budgets_version != view.objects.budgets_version:
+        elif candidacy is None or not candidacy.can_follow(view):
             if candidacy is None and len(self._candidacies) == PRIORITIES_MAX:
                 self._candidacies.clear()
             candidacy = self._candidacies[pod.priority] = Candidacy(view)
@@ -165,7 +166,7 @@ class LocalAnswers:
         if _is_nominated(pod, view):
             return Candidacy(view)
         key = (pod.shape.serial, pod.priority, view.objects.version, view.nodes.spec_changes.position)
-        if self._tried is None or self._tried[0] != key:
+        if self._tried is None or self._tried[0] != key or not self._tried[1].can_follow(view):
             self._tried = (key, Candidacy(view))
         return self._tried[1]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, loops
+from bayplan.core.columns import IntArray, RowArray, lengthened, loops
 
 #: A block has two to the power of this many rows: about as many as there are blocks in the largest clusters.
 BLOCK_BITS = 10
@@ -42,6 +42,11 @@ class Ranking:
             if highest == bounds.item(block):
                 return row
             bounds[block] = highest
+
+    def lengthen(self, count: int, value: int) -> None:
+        """More rows, all with this value, which is the lowest there is."""
+        self.values = lengthened(self.values, count, value)
+        self._bounds = lengthened(self._bounds, ((count - 1) >> BLOCK_BITS) + 1, value)
 
     def put(self, row: int, value: int) -> None:
         self.values[row] = value

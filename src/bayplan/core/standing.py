@@ -3,8 +3,8 @@
 A decision changes one node. The next pod of the same shape therefore needs new answers for that row only, not for
 thousands. "Local" is what the leading filters and the score plugins that do not read the cluster say (see `Reads`);
 plugins that do are asked anew for each pod, by `deciding`. Everything here equals a full computation at all times:
-when nodes come or go, a plugin looks at other nodes than its own (`OtherNodes`), or the logs of changes do not reach
-back far enough, it is computed anew.
+when a plugin looks at other nodes than its own (`OtherNodes`), or the logs of changes do not reach back far enough, it
+is computed anew.
 """
 
 from __future__ import annotations
@@ -13,36 +13,21 @@ from functools import cached_property
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, column_at, every_row, loops
+from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, total_of
+from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, lengthened
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, is_what_if, run_filters
 from bayplan.core.framework.contract import SKIP, State
 from bayplan.core.framework.profile import Profile
-from bayplan.core.ground import (
-    Ground,
-    NothingToReuse,
-    following_scorers,
-    local_states,
-    sum_of_scores,
-)
-from bayplan.core.one_row import Moving, OneRowAnswers
+from bayplan.core.ground import Ground, NothingToReuse, local_states
 from bayplan.core.ranking import Ranking
 from bayplan.core.scales import Scale
 from bayplan.core.snapshot import View
 
-#: In a ranking: the node is not feasible. Any real value is larger.
-NOT_FEASIBLE = np.iinfo(np.int64).min
-#: A ranking has total * RANKS - rank by name, so that its highest value is the best total and the smallest name.
-RANKS = 1 << 32
 #: Up to so many changed rows are gone through one by one, which costs less than array code for so few.
 FEW_ROWS = 8
 #: Among so many changes the same few rows may be named again and again.
 FEW_CHANGES = 64
-
-
-def tied_from(total: int) -> int:
-    """The lowest value that a node with this total can have in a ranking."""
-    return (total - 1) * RANKS + 1
 
 
 def standing_for(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Standing | NothingToReuse:
@@ -60,43 +45,28 @@ class Standing:
     """
 
     def __init__(self, profile: Profile, pod: PodInfo, view: View, states: list[State], ground: Ground) -> None:
-        nodes, filters, first_moving = view.nodes, profile.local_filters, profile.lasting_filter_count
+        nodes, first_moving = view.nodes, profile.lasting_filter_count
         self.profile = profile
         self.states = states
         self.ground = ground
         self.version = 0  # grows when any verdict changes
         self._spec_position = nodes.spec_changes.position
         self._usage_position = nodes.usage_changes.position
-        # Verdicts.
         self._moving_states = [SKIP] * first_moving + states[first_moving:]
-        self._moving = [
-            Moving(position, filters[position], profile.one_row_filters[filters[position].name], state)
-            for position, state in enumerate(self._moving_states)
-            if state is not SKIP
-        ]
-        self._is_sure = [profile.sure_filters[plugin.name] for _, plugin, _, _ in self._moving]
-        self.verdicts = Verdicts(ground.verdicts.rejected_by.copy(), ground.verdicts.codes.copy())
-        open_rows = ground.open_rows
-        if not self.surely_passes(view):
-            found = run_filters(filters, self._moving_states, view, open_rows)
-            if np.count_nonzero(found.codes):
-                self.verdicts.rejected_by[open_rows] = found.rejected_by
-                self.verdicts.codes[open_rows] = found.codes
-        self.passed: BoolArray = self.verdicts.passed & ~ground.settled
-        self.passed_count = int(np.count_nonzero(self.passed))
-        self._feasible_rows: RowArray | None = None
-        # Scores.
-        self._following = following_scorers(profile, pod, view)
-        self._of_one_row = OneRowAnswers(profile, self._moving, self._following)
-        totals = sum_of_scores(self._following, view, every_row(nodes.count), self.passed)
-        if ground.lasting is not None:
-            totals += ground.lasting
+        self._appraisal = Appraisal(profile, pod, view, states)
         self._ranks = nodes.name_ranks()
-        _rank(totals, every_row(nodes.count), self._ranks)
-        if self.passed_count < len(self.passed):
-            totals[~self.passed] = NOT_FEASIBLE
+        self._ranks_version = nodes.ranks.version
         #: (nodes,) as in a ranking, without the scores that are normalised.
-        self._order: IntArray = totals
+        self._order: IntArray
+        self._order, self.passed_count, _, _ = self._appraisal.of_rows(view, ground, every_row(nodes.count))
+        self.passed: BoolArray = self._order != NOT_FEASIBLE
+        self._feasible_rows: RowArray | None = None
+        self.verdicts = Verdicts(ground.verdicts.rejected_by.copy(), ground.verdicts.codes.copy())
+        if self.passed_count < nodes.count:
+            rejected = np.flatnonzero(~(self.passed | ground.settled))
+            found = run_filters(profile.local_filters, self._moving_states, view, rejected)
+            self.verdicts.rejected_by[rejected] = found.rejected_by
+            self.verdicts.codes[rejected] = found.codes
         self._ground_version = ground.version
         self._ranking: Ranking | None = None
         self._scales: list[Scale] = []  # of the ranking
@@ -104,9 +74,7 @@ class Standing:
     def follow(self, view: View) -> bool:
         """Bring every row up to date; False when that takes another standing."""
         nodes = view.nodes
-        if nodes.count != len(self.passed):
-            return False
-        if nodes.spec_changes.position != self._spec_position:
+        if nodes.spec_changes.position != self._spec_position or nodes.count != len(self.passed):
             return self._follow_nodes(view)
         log = nodes.usage_changes
         news = log.position - self._usage_position
@@ -123,37 +91,64 @@ class Standing:
         return True
 
     def _follow_nodes(self, view: View) -> bool:
-        """The same after node objects have changed."""
+        """The same after node objects have changed, joined or left."""
         nodes, ground = view.nodes, self.ground
         rows = nodes.spec_changes.since(self._spec_position)
         changed = nodes.usage_changes.since(self._usage_position)
         if rows is None or changed is None or not ground.follow(view):
             return False
+        self._ranks = nodes.name_ranks()
+        if nodes.ranks.version != self._ranks_version:
+            return False
+        if nodes.count > len(self.passed):
+            self._lengthen(nodes.count)
         if ground.version != self._ground_version:
             self._ground_version = ground.version
             self._ranking = None
         self.version += 1
-        if ground.any_settled:
-            for row in set(rows[ground.settled[rows]].tolist()):
-                verdicts = ground.verdicts
-                self._take_one(row, verdicts.rejected_by.item(row), verdicts.codes.item(row), passed=False)
-                self._put(row, NOT_FEASIBLE)
-        self._refresh(view, np.concatenate((changed, rows)))
+        for row in set(rows.tolist()):
+            if ground.settled[row]:
+                self._settle_one(row)
+            else:
+                self._refresh_one(view, row)
+        self._refresh(view, changed)
         self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
         return True
+
+    def _settle_one(self, row: int) -> None:
+        """The node object rejects such pods, or there is none."""
+        verdicts = self.ground.verdicts
+        self._take_one(row, verdicts.rejected_by.item(row), verdicts.codes.item(row), passed=False)
+        if self._order.item(row) != NOT_FEASIBLE:
+            self._put(row, NOT_FEASIBLE)
+
+    def _lengthen(self, count: int) -> None:
+        """Room for nodes that have joined."""
+        self.passed = lengthened(self.passed, count, False)
+        self.verdicts.rejected_by = lengthened(self.verdicts.rejected_by, count, PASSED)
+        self.verdicts.codes = lengthened(self.verdicts.codes, count, 0)
+        self._feasible_rows = None
+        ranking = self._ranking
+        if ranking is not None and ranking.values is self._order:
+            ranking.lengthen(count, NOT_FEASIBLE)
+            self._order = ranking.values
+            return
+        self._order = lengthened(self._order, count, NOT_FEASIBLE)
+        if ranking is not None:
+            ranking.lengthen(count, NOT_FEASIBLE)
 
     def surely_passes(self, view: View) -> bool:
         """Whether all nodes in question are known to pass the local filters that follow usage."""
         # A generator would take longer than most of these answers.
-        for sure, each in zip(self._is_sure, self._moving, strict=True):  # noqa: SIM110
-            if not sure(each.state, view):
+        for _, plugin, _, state in self._appraisal.moving:
+            if not self.profile.sure_filters[plugin.name](state, view):
                 return False
         return True
 
     def fails_in(self, world: View, rows: RowArray) -> BoolArray:
         """(rows,) what does not pass the local filters that follow usage, where usage is another."""
         failed: BoolArray | None = None
-        for _, plugin, _, state in self._moving:
+        for _, plugin, _, state in self._appraisal.moving:
             rejected = plugin.filter(state, world, rows) != 0
             failed = rejected if failed is None else failed | rejected
         return np.zeros(len(rows), dtype=np.bool_) if failed is None else failed
@@ -161,7 +156,7 @@ class Standing:
     @cached_property
     def sees_usage_alone(self) -> bool:
         """Whether nothing but usage makes local filters change their verdicts when pods come or go."""
-        return not any(is_what_if(type(plugin)) for _, plugin, _, _ in self._moving)
+        return not any(is_what_if(type(plugin)) for _, plugin, _, _ in self._appraisal.moving)
 
     @property
     def feasible_rows(self) -> RowArray:
@@ -195,7 +190,7 @@ class Standing:
 
     def total_in(self, ranking: Ranking, row: int) -> int:
         """The total that its place in the ranking stands for: without what all nodes get."""
-        return (ranking.values.item(row) + self._ranks.item(row)) // RANKS
+        return total_of(ranking.values, row, self._ranks)
 
     def order_among(self, rows: RowArray) -> IntArray:
         """(rows,) as in a ranking, when `rows` are the feasible nodes: some of those that pass the local filters."""
@@ -225,47 +220,27 @@ class Standing:
                 if not settled[row]:
                     self._refresh_one(view, row)
             return
-        rows: RowArray = changed[~settled[changed]] if self.ground.any_settled else changed
-        if not len(rows):
-            return
-        if rows.item(0) == rows.item(-1) and np.count_nonzero(rows == rows[0]) == len(rows):
-            self._refresh_one(view, rows.item(0))  # victims went from a node and another pod came
-            return
-        all_pass = self._still_pass(view, rows)
-        if not all_pass:
-            self._take(rows, run_filters(self.profile.local_filters, self._moving_states, view, rows))
-        order = sum_of_scores(self._following, view, rows, self.passed)
-        if self.ground.lasting is not None:
-            order += self.ground.lasting.take(rows)
-        _rank(order, rows, self._ranks)
-        if all_pass:
-            self._put_all(rows, order, None)
-        else:
-            passed = self.passed[rows]
-            self._put_all(rows, np.where(passed, order, NOT_FEASIBLE), passed)
+        order, feasible, _, news = self._appraisal.of_rows(view, self.ground, changed, self.passed)
+        passed = order != NOT_FEASIBLE if feasible < len(changed) else None
+        if news:
+            self._take_news(view, changed, order != NOT_FEASIBLE)
+        self._put_all(changed, order, passed)
 
-    def _still_pass(self, view: View, rows: RowArray) -> bool:
-        """Whether all of them passed before and do so now: then no verdict has to be touched."""
-        if self.passed_count < len(self.passed) and np.count_nonzero(self.passed[rows]) < len(rows):
-            return False
-        for sure, (_, plugin, _, state) in zip(self._is_sure, self._moving, strict=True):
-            if not sure(state, view) and np.count_nonzero(plugin.filter(state, view, rows)):
-                return False
-        return True
+    def _take_news(self, view: View, rows: RowArray, passed: BoolArray) -> None:
+        """Verdicts of rows that may have changed; `passed` (rows,) says which pass now."""
+        self._take_passing(rows[passed & ~self.passed[rows]])
+        rejected = rows[~(passed | self.ground.settled[rows])]
+        if len(rejected):
+            self._take(rejected, run_filters(self.profile.local_filters, self._moving_states, view, rejected))
 
     def _refresh_one(self, view: View, row: int) -> None:
-        """The same for a single row, by far the most frequent case, with plain numbers."""
-        rejected_by, code, total = self._of_one_row.about(view, row)
-        if rejected_by != PASSED:
-            self._take_one(row, rejected_by, code, passed=False)
-            self._put(row, NOT_FEASIBLE)
-            return
-        if not self.passed.item(row):  # else its verdict is what it was
+        """The same for a single row, by far the most frequent case."""
+        value = self._appraisal.of_one(view, self.ground, row)
+        if value == NOT_FEASIBLE:
+            self._take_one(row, *self._appraisal.failure_of(view, row), passed=False)
+        elif not self.passed.item(row):  # else its verdict is what it was
             self._take_one(row, PASSED, 0, passed=True)
-        lasting = self.ground.lasting
-        if lasting is not None:
-            total += lasting.item(row)
-        self._put(row, total * RANKS - self._ranks.item(row))
+        self._put(row, value)
 
     def _put(self, row: int, value: int) -> None:
         """Put a row where it belongs by the scores that are not normalised."""
@@ -315,19 +290,29 @@ class Standing:
         self._scales[position] = Scale(known.scaled, self.feasible_rows, RANKS)
         return self._scales[position].spans_same(known)
 
+    def _take_passing(self, rows: RowArray) -> None:
+        """These rows pass, and did not before."""
+        if len(rows):
+            self.verdicts.rejected_by[rows] = PASSED
+            self.verdicts.codes[rows] = 0
+            self.passed[rows] = True
+            self.passed_count = int(np.count_nonzero(self.passed))
+            self._feasible_rows = None
+            self.version += 1
+
     def _take(self, rows: RowArray, found: Verdicts) -> None:
-        known, passed = self.verdicts, found.passed
+        """All of these rows are rejected."""
+        known = self.verdicts
         self.version += not (
             np.array_equal(found.rejected_by, known.rejected_by[rows])
             and np.array_equal(found.codes, known.codes[rows])
         )
         known.rejected_by[rows] = found.rejected_by
         known.codes[rows] = found.codes
-        if np.array_equal(passed, self.passed[rows]):
-            return
-        self.passed[rows] = passed
-        self.passed_count = int(np.count_nonzero(self.passed))
-        self._feasible_rows = None
+        if np.count_nonzero(self.passed[rows]):
+            self.passed[rows] = False
+            self.passed_count = int(np.count_nonzero(self.passed))
+            self._feasible_rows = None
 
     def _take_one(self, row: int, rejected_by: int, code: int, *, passed: bool) -> None:
         known = self.verdicts
@@ -339,15 +324,6 @@ class Standing:
             self.passed[row] = passed
             self.passed_count += 1 if passed else -1
             self._feasible_rows = None
-
-
-def _rank(totals: IntArray, rows: RowArray, ranks: IntArray) -> None:
-    """Turns (rows,) totals into values of a ranking, in place."""
-    if loops.compiled is not None:
-        loops.compiled.rank(totals, loops.given_rows(rows, len(ranks)), ranks, RANKS)
-        return
-    totals *= RANKS
-    totals -= column_at(rows, ranks)
 
 
 def _at(rows: RowArray, order: IntArray) -> IntArray:

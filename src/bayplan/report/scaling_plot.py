@@ -25,6 +25,7 @@ FAMILIES = {
         "mixed",
         "mixed-600",
         "mixed-relabelled",
+        "autoscaled",
         "mixed-nominated",
         "unique",
         "node-affinity",

@@ -4,7 +4,7 @@ Takes a trial (a plugin and a scene) and raises `Breach`. The core asks for sing
 and compares nothing: an answer that differs would decide wrongly in silence. So every row is asked about, in the
 cluster as it is, after each change with the state made now and, where the core may keep it, with the one made before,
 and in what-if worlds. Plugins without these methods have nothing to compare. The same for `passes_everywhere`, which
-stands for what `filter` says of all rows, and for `sees_amounts_alone`, by which one node stands for others.
+stands for what `filter` says of all rows, and for the rules that the compiled loops apply in a plugin's place.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, every_row, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, loops, row_array
+from bayplan.core.columns.loops import Rule, Step
 from bayplan.core.filtering import WhatIf
 from bayplan.core.framework.contract import (
     SKIP,
-    AmountsPlugin,
+    CompiledFilter,
+    CompiledScore,
     OneRowFilter,
     OneRowScore,
     Reads,
@@ -28,7 +30,6 @@ from bayplan.core.framework.contract import (
     State,
     SureFilter,
 )
-from bayplan.core.one_row import amounts_on
 from bayplan.model.node import Node
 from bayplan.testing.asking import Case, case_of, codes_of, prepared, raw_scores, require, score_state
 from bayplan.testing.change_rules import apply_change, described_change, is_waiting, pods_on, worlds_of
@@ -39,12 +40,12 @@ Moment = tuple[str, State, Case]
 
 
 def answers_for_one_row_as_for_all(trial: Trial) -> None:
-    """And for nodes with the same amounts the same; both are asked at each moment, as moments are what takes time."""
-    if trial.filters and isinstance(trial.plugin, OneRowFilter | AmountsPlugin):
+    """And a compiled rule as the plugin; both are compared at each moment, as moments are what takes time."""
+    if trial.filters and isinstance(trial.plugin, OneRowFilter | CompiledFilter):
         _compare_filters(trial)
     if trial.filters and isinstance(trial.plugin, OneRowFilter):
         _compare_filters_in_worlds(trial)
-    if trial.scores and isinstance(trial.plugin, OneRowScore | AmountsPlugin):
+    if trial.scores and isinstance(trial.plugin, OneRowScore | CompiledScore):
         _compare_scores(trial)
 
 
@@ -69,8 +70,8 @@ def _compare_filters(trial: Trial) -> None:
         codes, rows = codes_of(plugin, state, case.view, ALL_ROWS), every_row(case.view.nodes.count)
         if isinstance(plugin, OneRowFilter):
             _compare("filter", codes, partial(plugin.filter_one, state, case.view), rows, when)
-        if isinstance(plugin, AmountsPlugin):
-            _require_same_by_amounts(plugin, state, case, codes[case.alive_rows], f"filter{when}")
+        if isinstance(plugin, CompiledFilter):
+            _compare_rule("filter", plugin.filter_rule(state), codes == 0, case, when)
 
 
 def _compare_filters_in_worlds(trial: Trial) -> None:
@@ -93,20 +94,23 @@ def _compare_scores(trial: Trial) -> None:
             # What is said of a row without a node object nobody wants to know.
             alive = case.view.nodes.alive[rows]
             _compare("score", scores[alive], partial(plugin.score_one, state, case.view), rows[alive], when)
-        if isinstance(plugin, AmountsPlugin):
-            scores = raw_scores(plugin, state, case.view, case.alive_rows)
-            _require_same_by_amounts(plugin, state, case, scores, f"score{when}")
+        if isinstance(plugin, CompiledScore):
+            every = every_row(case.view.nodes.count)
+            _compare_rule("score", plugin.score_rule(state), raw_scores(plugin, state, case.view, every), case, when)
 
 
-def _require_same_by_amounts(plugin: AmountsPlugin, state: State, case: Case, answers: IntArray, where: str) -> None:
-    if not plugin.sees_amounts_alone(state):
+def _compare_rule(what: str, rule: Rule | None, answers: IntArray | BoolArray, case: Case, when: str) -> None:
+    """`answers` (nodes,): which nodes pass, or what they score."""
+    if rule is None or loops.compiled is None:
         return
-    known: dict[tuple[int, ...], tuple[str, int]] = {}
-    for row, answer in zip(case.alive_rows.tolist(), answers.tolist(), strict=True):
-        name = case.view.nodes.names[row]
-        like, expected = known.setdefault(amounts_on(case.view, row), (name, answer))
-        said = f"amounts on {like} and {name} are the same, yet it says {expected} and {answer} at {where}"
-        require(answer == expected, "one row", said)
+    nodes = case.view.nodes
+    values, nothing = np.zeros(nodes.count, dtype=np.int64), np.zeros(nodes.count, dtype=np.int64)
+    tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nothing)
+    loops.compiled.appraise(values, None, *tables, ~nodes.alive, None, None, (Step(rule.number, 1, rule.amounts),), 0)
+    found = values if what == "score" else values == 0
+    for row in case.alive_rows.tolist():
+        said = f"{what}_rule stands for {found[row]} in row {row}, yet {what} gives {answers[row]}{when}"
+        require(found[row] == answers[row], "one row", said)
 
 
 def _moments(trial: Trial, prepare: Callable[[Case], State], reads: Reads) -> Iterator[Moment]:

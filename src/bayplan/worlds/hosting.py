@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -88,16 +88,16 @@ class HostedCluster:
         self._state = None if hosting.state is None else StateFile(hosting.state)
         self.storage = Storage(durable=self._state)
         self.registry = Registry(self.storage, Catalogue())
-        if self._state is not None:
-            self.storage.restore(self._state.objects(), self._state.changes())
-            self.registry.restore(time.time_ns())
-        self._listening = listening_socket(hosting.host, hosting.port)
-        self.port: int = self._listening.getsockname()[1]
-        try:
+        with ExitStack() as on_failure:
+            if self._state is not None:
+                on_failure.callback(self._state.close)
+                self.storage.restore(self._state.objects(), self._state.changes())
+                self.registry.restore(time.time_ns())
+            self._listening = listening_socket(hosting.host, hosting.port)
+            on_failure.callback(self._listening.close)
+            self.port: int = self._listening.getsockname()[1]
             self._fill(documents, written)
-        except BaseException:
-            self._listening.close()
-            raise
+            on_failure.pop_all()
         address = f"{hosting.host}:{self.port}"
         self.application = Application(self.registry, hosting.token, time.time_ns, address)
         self.scheduler: Scheduler | None = None

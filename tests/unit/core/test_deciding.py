@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.preempting import default_profile
 from tests.support import cache_of, chosen_node
 
 from bayplan.config.loading import load_configuration
@@ -87,3 +88,20 @@ def victims_node(decider: Decider, preemptor: PodInfo, cache: Cache) -> str:
     choice = decider.decide(preemptor, cache.view())
     assert isinstance(choice, NeedsPreemption)
     return cache.view().nodes.names[choice.row]
+
+
+def test_a_pod_on_a_node_that_nobody_has_seen_leaves_totals_as_they_are() -> None:
+    """It takes the row of a node that has left, and its name is the smallest of all."""
+    cache = cache_of(*(node(name).capacity(cpu=4, memory="8Gi").obj() for name in "bcd"))
+    profile = default_profile()
+    reusing = Decider({profile.scheduler_name: profile})
+    cache.remove_node("c")
+    for number in range(4):
+        if number == 3:
+            cache.add_pod(pod("elsewhere").cpu(1).running("a").obj())
+        info = cache.info(pod(f"p{number}").cpu(1).memory("1Gi").obj())
+        found = reusing.decide(info, cache.view())
+        expected = Decider({profile.scheduler_name: profile}, reuse=False).decide(info, cache.view())
+        assert isinstance(found, Fits)
+        assert isinstance(expected, Fits)
+        assert (found.row, found.total) == (expected.row, expected.total)

@@ -267,3 +267,22 @@ def test_a_search_ends_at_the_first_node_only_where_nobody_chooses(extenders: An
     found = attempt(profile, cache.info(pod("p").cpu(2).obj()), cache.view())
     assert found.filtered is not None
     assert len(found.filtered.feasible_rows) == seen
+
+
+class CountedNames(list[str]):
+    """Counts how often a name is looked up."""
+
+    looked_up = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.looked_up += 1
+        return super().__getitem__(place)
+
+
+def test_without_extenders_no_name_of_a_node_is_looked_up() -> None:
+    cache = three_nodes()
+    names = cache.nodes.names = CountedNames(cache.nodes.names)
+    assert totals(tried(cache=cache))
+    assert names.looked_up == 0
+    assert totals(tried(Scripted(scoring={"a": 1}), cache=cache))
+    assert names.looked_up == 2

@@ -14,10 +14,9 @@ spec:
   replicas: {replicas}
   selector: {{matchLabels: {{app: {name}}}}}
   template:
-    metadata: {{labels: {{app: {name}}}}}
+    metadata: {{labels: {{app: {name}}}, annotations: {{bayplan/stop-seconds: "{stop_s}"}}}}
     spec:
       priorityClassName: {priority}
-      terminationGracePeriodSeconds: 1
       containers: [{{name: c, image: "pause:3.9", resources: {{requests: {{cpu: "1"}}}}}}]
 """
 _CLASSES = """
@@ -42,12 +41,12 @@ def _events(running: LiveCluster, reason: str) -> list[dict[str, Any]]:
 
 
 def test_an_urgent_deployment_gets_its_place() -> None:
-    """Not so fast that victims could not be looked at while they end."""
+    """Victims end so slowly that they can be looked at meanwhile, even if others want the processor."""
     with cluster(nodes=2, speed=2) as running:
-        running.apply(_CLASSES + _DEPLOYMENT.format(name="filler", replicas=8, priority="low"))
+        running.apply(_CLASSES + _DEPLOYMENT.format(name="filler", replicas=8, priority="low", stop_s=10))
         running.wait_until(lambda k: k.get("deployment", "filler")["status"]["readyReplicas"] == 8, timeout=120)
         fillers = {pod["metadata"]["name"] for pod in running.list("pods", "default", "app=filler")}
-        running.apply(_DEPLOYMENT.format(name="urgent", replicas=1, priority="high"))
+        running.apply(_DEPLOYMENT.format(name="urgent", replicas=1, priority="high", stop_s=1))
         nominated: str = running.wait_until(_nominated)
         victim: dict[str, Any] = running.wait_until(_marked)
         running.wait_until("deployment/urgent available", timeout=120)
@@ -84,7 +83,7 @@ def _made_again(running: LiveCluster, before: set[str]) -> dict[str, Any]:
 def test_a_new_environment_variable_rolls_a_deployment_out() -> None:
     """Fields that scheduling does not know count as much as others."""
     with cluster(nodes=1) as running:
-        running.apply(_CLASSES + _DEPLOYMENT.format(name="web", replicas=1, priority="low"))
+        running.apply(_CLASSES + _DEPLOYMENT.format(name="web", replicas=1, priority="low", stop_s=1))
         running.wait_until("deployment/web available")
         web = running.get("deployment", "web")
         web["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "A", "value": "1"}]
@@ -96,7 +95,7 @@ def test_a_new_environment_variable_rolls_a_deployment_out() -> None:
 
 def test_events_of_controllers_are_written() -> None:
     with cluster(nodes=1) as running:
-        running.apply(_CLASSES + _DEPLOYMENT.format(name="web", replicas=2, priority="low"))
+        running.apply(_CLASSES + _DEPLOYMENT.format(name="web", replicas=2, priority="low", stop_s=1))
         running.wait_until("deployment/web available")
         running.wait_until(lambda k: len(_events(k, "SuccessfulCreate")) == 2)
         created = _events(running, "SuccessfulCreate")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pytest
 
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
 from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.storage.durable import StateFile
 from bayplan.config.loading import load_configuration
 from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.core.cache import Cache
@@ -134,3 +136,12 @@ def test_a_request_that_raises_is_refused_and_harms_no_other(tmp_path: Path, mon
             running.apply(wanted("p"))
         running.apply(wanted("p"))
         running.wait_until(lambda k: k.get("pod", "p")["status"]["phase"] == "Running", timeout=60)
+
+
+def test_a_cluster_that_cannot_start_gives_its_state_back(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        hosting = Hosting(token="t", port=taken.getsockname()[1], state=tmp_path / "state")
+        with pytest.raises(Exception, match="in use") as kept:
+            HostedCluster(hosting)
+    StateFile(tmp_path / "state").close()
+    assert kept.tb is not None, "kept, and with it whatever was not closed"

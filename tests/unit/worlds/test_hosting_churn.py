@@ -35,7 +35,7 @@ class _Clock:
 
 
 class _Churn:
-    """Pods that are all alike but for their names: what is kept of one is kept of each."""
+    """Pods that share nothing: what is kept of one is kept of each."""
 
     def __init__(self, clock: _Clock, cluster: HostedCluster) -> None:
         self._clock, self._cluster = clock, cluster
@@ -63,8 +63,11 @@ class _Churn:
 
 def _pod(number: int) -> dict[str, Any]:
     container = {"name": "c", "image": "pause", "resources": {"requests": {"cpu": "10m"}}}
-    spec = {"nodeName": "node-1", "terminationGracePeriodSeconds": 0, "containers": [container]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, "spec": spec}
+    spec: dict[str, Any] = {"terminationGracePeriodSeconds": 0, "containers": [container]}
+    labels = {"job-name": f"p{number}"}
+    constraint = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+    spec["topologySpreadConstraints"] = [{**constraint, "labelSelector": {"matchLabels": labels}}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}", "labels": labels}, "spec": spec}
 
 
 def _event(number: int) -> dict[str, Any]:
@@ -79,13 +82,19 @@ def _kinds_of_objects() -> Counter[str]:
 
 
 def test_nothing_is_kept_of_pods_that_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("apiserver.housekeeping.garbage", "model.shared_steps", "worlds.event_recording"):
+    for module in (
+        "apiserver.housekeeping.garbage",
+        "model.shared_steps",
+        "worlds.event_recording",
+        "worlds.event_writing",
+    ):
         monkeypatch.setattr(f"bayplan.{module}.REMEMBERED_MAX", 30)
+    monkeypatch.setattr("bayplan.core.columns.shapes.SPECS_KNOWN_MAX", 30)
     monkeypatch.setattr("bayplan.apiserver.registry.typed._LOG_CAPACITY", 50)
     monkeypatch.setattr(hosting, "Storage", partial(Storage, log_capacity=100))
     clock = _Clock()
     monkeypatch.setattr(hosting, "time", clock)
-    how = Hosting(token="t", speed=100.0, with_scheduler=False, events_max=EVENTS_MAX)
+    how = Hosting(token="t", speed=100.0, events_max=EVENTS_MAX)
     cluster = HostedCluster(how, plain_nodes(3, clock.now))
     cluster._listening.close()
     churn = _Churn(clock, cluster)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from bayplan.analysis.bench.workloads import ZONES, PodTemplate, Workload
 from bayplan.controllers.workloads.expand import POD_NAME_LABEL
@@ -58,6 +59,7 @@ from bayplan.model.storage import (
     PersistentVolumeStatus,
     VolumeNodeAffinity,
 )
+from bayplan.model.tolerations import NO_SCHEDULE
 from bayplan.model.volumes import (
     PersistentVolumeClaimSpec,
     PersistentVolumeClaimVolumeSource,
@@ -69,6 +71,10 @@ from bayplan.model.well_known import HOSTNAME, ZONE
 NAMESPACE = "bench"
 DEVICE_DRIVER = "devices.bench"
 PODS_AT_ONCE = 10_000
+#: Nodes that join one after another before as many leave.
+SCALED_IN_A_ROW = 10
+#: The taint that Cluster Autoscaler puts on a node before it removes it.
+TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 
 
 def nodes_of(workload: Workload, count: int, first: int = 0) -> Iterator[Node]:
@@ -149,6 +155,55 @@ def changed_node(workload: Workload, node_count: int, times: int) -> Node:
     else:
         node.spec.taints = [Taint(key="changed", value=str(times), effect="PreferNoSchedule")]
     return node
+
+
+class NodeChanges(NamedTuple):
+    """What happens to nodes at some point."""
+
+    leaving: str | None  # with the pods that are left there
+    put: list[Node]  # that join or change
+
+
+def changes_before(workload: Workload, node_count: int, position: int) -> NodeChanges | None:
+    """What happens just before the pod at this position is decided on, in a cluster that began with so many nodes."""
+    if workload.relabel_every and not position % workload.relabel_every:
+        return NodeChanges(None, [changed_node(workload, node_count, position // workload.relabel_every)])
+    if workload.scale_every and not position % workload.scale_every:
+        return _scaled(workload, node_count, position // workload.scale_every)
+    return None
+
+
+def _scaled(workload: Workload, node_count: int, times: int) -> NodeChanges:
+    """Ten nodes join, one at a time, then ten leave; a node is tainted the time before it leaves."""
+    put = [] if _leaves(times) else list(nodes_of(workload, 1, first=node_count + _joined_before(times)))
+    if _leaves(times + 1):
+        next_to_leave = next(nodes_of(workload, 1, first=_left_before(times + 1)))
+        unix_time = str(1_800_000_000 + times)
+        next_to_leave.spec.taints = [Taint(key=TO_BE_DELETED, value=unix_time, effect=NO_SCHEDULE)]
+        put.append(next_to_leave)
+    return NodeChanges(f"node-{_left_before(times):06}" if _leaves(times) else None, put)
+
+
+def _leaves(times: int) -> bool:
+    return times % (2 * SCALED_IN_A_ROW) >= SCALED_IN_A_ROW
+
+
+def _joined_before(times: int) -> int:
+    return sum(not _leaves(earlier) for earlier in range(times))
+
+
+def _left_before(times: int) -> int:
+    return times - _joined_before(times)
+
+
+def apply_changes(cache: Cache, changes: NodeChanges) -> None:
+    if changes.leaving is not None:
+        row = cache.nodes.rows_by_name[changes.leaving]
+        for pod_row in list(cache.nodes.pod_rows[row]):
+            cache.remove_row(pod_row)
+        cache.remove_node(changes.leaving)
+    for node in changes.put:
+        cache.add_node(node)
 
 
 def build_cache(workload: Workload, node_count: int, pods: list[Pod]) -> Cache:

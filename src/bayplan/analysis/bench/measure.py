@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bayplan.analysis.bench.building import Arrivals, build_cache, changed_node
+from bayplan.analysis.bench.building import Arrivals, apply_changes, build_cache, changes_before
 from bayplan.analysis.bench.workloads import Workload
 from bayplan.analysis.placement import Placer
 from bayplan.config.loading import load_configuration
@@ -95,12 +95,12 @@ def decide_all(
     nanoseconds = np.zeros(len(pods), dtype=np.int64)
     placed = preempted = 0
     clock = time.perf_counter_ns
-    node_count, every = cache.nodes.alive_count, workload.relabel_every
+    node_count = cache.nodes.alive_count
     for position, pod in enumerate(pods):
-        changed = changed_node(workload, node_count, position // every) if every and not position % every else None
+        changes = changes_before(workload, node_count, position)
         start = clock()
-        if changed is not None:
-            cache.add_node(changed)
+        if changes is not None:
+            apply_changes(cache, changes)
         decision = placer.place(pod)
         nanoseconds[position] = clock() - start
         placed += decision.node is not None

@@ -61,6 +61,7 @@ class Workload:
     node_count: int = 5_000  # by default
     on_request: bool = False  # takes minutes and gigabytes: measured only where it is asked for by name
     relabel_every: int = 0  # a node's labels change, or its taints, each time so many pods have been decided on
+    scale_every: int = 0  # a node joins or leaves each time so many pods have been decided on
     nominated: int = 0  # pods that wait for their victims to leave while others are decided on
 
 
@@ -78,6 +79,13 @@ WORKLOADS: dict[str, Workload] = {
             PodTemplate(100, 256, variants=120),
             10_000,
             relabel_every=50,
+        ),
+        Workload(
+            "autoscaled",
+            "mixed; every 50 decisions a node joins, or one that was tainted leaves",
+            PodTemplate(100, 256, variants=120),
+            10_000,
+            scale_every=50,
         ),
         Workload(
             "mixed-nominated",

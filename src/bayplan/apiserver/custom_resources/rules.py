@@ -64,7 +64,7 @@ def _key(key: str, schema: Schema | None) -> str:
     return _escaped(key) if schema is not None and key in schema.properties else key
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4_096)
 def _escaped(name: str) -> str:
     # Upstream: apiserver/pkg/cel/escaping.go (v1.36).
     if name in _RESERVED:

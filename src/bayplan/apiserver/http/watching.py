@@ -19,7 +19,7 @@ from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.versions import served_form, storage_name
 from bayplan.apiserver.storage.entries import Document, Entry, encode_json
-from bayplan.apiserver.storage.log import Change, watch_line
+from bayplan.apiserver.storage.log import BYTES_MAX, Change, watch_line
 from bayplan.apiserver.tables.building import check_include_object, one_row_table, partial_metadata
 from bayplan.model.watch_types import ADDED, BOOKMARK, DELETED, ERROR, MODIFIED
 from bayplan.model.well_known import INITIAL_EVENTS_END
@@ -32,8 +32,9 @@ TIMEOUT_SECONDS: Final = 1_800
 BOOKMARK_SECONDS: Final = 60
 #: After sending, so long is waited for more to send with it.
 GATHERING_SECONDS: Final = 0.01
-#: A watcher with so many events unsent has stopped reading; one who resumes never has that many, as logs are shorter.
+#: A watcher with so many events unsent, or bytes, has stopped reading; one who resumes never has, as logs are shorter.
 BEHIND_MAX: Final = 2 * DEFAULT_CAPACITY
+BEHIND_BYTES_MAX: Final = 4 * BYTES_MAX
 
 
 class Watch:
@@ -56,6 +57,8 @@ class Watch:
         self._include_object = include_object
         self._has_columns = False
         self._lines: list[bytes] = []
+        self._unsent = 0
+        """Bytes of events since the last were sent."""
         self._news = asyncio.Event()
         self._is_over = False
         self._cut_off: Callable[[], None] | None = None
@@ -79,7 +82,7 @@ class Watch:
             begin(self)
             while True:
                 if self._lines:
-                    piece, self._lines = b"".join(self._lines), []
+                    piece, self._lines, self._unsent = b"".join(self._lines), [], 0
                     yield piece
                     await asyncio.sleep(GATHERING_SECONDS)
                     continue
@@ -140,8 +143,10 @@ class Watch:
             return
         if self._is_over:
             return
-        self._lines.append(self._line(event_type, change))
-        if len(self._lines) > BEHIND_MAX:
+        line = self._line(event_type, change)
+        self._lines.append(line)
+        self._unsent += len(line)
+        if len(self._lines) > BEHIND_MAX or self._unsent > BEHIND_BYTES_MAX:
             self._give_up()
         self._news.set()
 

@@ -24,7 +24,7 @@ FORMAT = 2
 SWEEP_EVERY = 64
 #: Space is given back when more than one page in so many is free, and this many pages at a time.
 _FREE_SHARE = 4
-_PAGES_AT_ONCE = 256
+_PAGES_AT_ONCE = 128
 #: A longer write-ahead log, as one large write leaves it, is cut back to this.
 _WAL_BYTES_MAX = 8 * 1024 * 1024
 
@@ -173,7 +173,8 @@ class StateFile:
             (free,) = self._database.execute("PRAGMA freelist_count").fetchone()
             (pages,) = self._database.execute("PRAGMA page_count").fetchone()
             if free > max(_PAGES_AT_ONCE, pages // _FREE_SHARE):
-                self._database.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
+                # As a script: a single statement would be left after its first page.
+                self._database.executescript(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})")
                 return True
         return False
 

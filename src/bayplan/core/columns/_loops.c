@@ -1,9 +1,10 @@
-/* What resource plugins compute for many nodes, and rankings of nodes, each in one pass over the rows.
+/* What resource plugins compute for many nodes, alone or all in one pass, and rankings of nodes.
  *
  * Reads NumPy arrays as they are, through the buffer protocol (any strides, no copies), and fills `out` with one int64
  * for each row. The rules are those of the array code in core/plugins/node_resources_fit.py,
- * node_resources_balanced_allocation.py and core/ranking.py, bit for bit; tests/oracle/test_compiled_loops.py compares
- * the two. Knows nothing about devices, resource names or which rows have changed.
+ * node_resources_balanced_allocation.py, core/appraisal.py and core/ranking.py, bit for bit;
+ * tests/oracle/test_compiled_loops.py compares the two. Knows nothing about devices, resource names or which rows have
+ * changed.
  *
  * Rows are processed in blocks that fit into the L1 cache: amounts are gathered as doubles, and each rule is a loop
  * that a compiler can vectorize. A block with an amount too large for that is computed with integers, as in Go.
@@ -20,12 +21,25 @@
 #error "rows are expected to be int64"
 #endif
 
-enum { BLOCK = 256, RESOURCES_MAX = 64 };
+enum { BLOCK = 256, RESOURCES_MAX = 64, STEPS_MAX = 8 };
 
-/* Which argument of a loop is which table; what comes after the first four depends on the loop. */
-enum { OUT, ROWS, ALLOCATABLE, REQUESTED, NONZERO_REQUESTED, TABLES_MAX = 6 };
-enum { ALLOWED_PODS = 4, POD_COUNTS = 5 };
-enum { NAME_RANKS = 2 };
+/* The tables of a request. Each loop reads some of them. */
+enum {
+    OUT,
+    ROWS,
+    ALLOCATABLE,
+    TAKEN, /* (nodes, 3 + resources), of which the next three are parts */
+    POD_COUNTS,
+    NONZERO_REQUESTED,
+    REQUESTED,
+    ALLOWED_PODS,
+    NAME_RANKS,
+    LASTING,
+    TABLES_MAX
+};
+
+/* The rules that `appraise` can apply, as loops.py numbers them. */
+enum { FIT_CODES, LEAST_ALLOCATED, MOST_ALLOCATED, BALANCED, RULES };
 
 /* Smaller amounts give the same percentages in doubles as in integers: see EXACT_BELOW in levels.py. */
 enum { EXACT_BITS = 45 };
@@ -34,6 +48,7 @@ static const int64_t TOO_MANY_PODS_BIT = 1;
 static const int64_t UNRESOLVABLE_BIT = INT64_C(1) << 62;
 static const int64_t UNCHANGED_SCORE = 75;
 static const int64_t DOUBLE_START = 150;
+static const int64_t NOT_FEASIBLE = INT64_MIN;
 
 #if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__)
 #define FASTEST_FOR_THIS_CPU __attribute__((target_clones("avx2", "default")))
@@ -51,8 +66,9 @@ typedef struct {
 
 typedef struct {
     Table tables[TABLES_MAX];
-    int open;                 /* how many of them hold a buffer */
-    Py_ssize_t count;         /* of rows in `out` */
+    Py_buffer *held[TABLES_MAX + 2]; /* by those that were opened, in order; some tables are flags */
+    int open;
+    Py_ssize_t count; /* of rows in `out` */
     int64_t *out;
     int is_all; /* whether every row is meant, so that `rows` does not count */
 } Request;
@@ -72,17 +88,24 @@ static inline Py_ssize_t row_at(const Request *request, Py_ssize_t place)
     return request->is_all ? place : (Py_ssize_t)item(&request->tables[ROWS], place, 0);
 }
 
-static int open_table(Request *request, PyObject *array, int flags)
+static int open_buffer(Request *request, PyObject *array, Py_buffer *buffer, int flags, Py_ssize_t itemsize)
 {
-    Table *table = &request->tables[request->open];
-    if (PyObject_GetBuffer(array, &table->buffer, PyBUF_STRIDES | flags) < 0)
+    if (PyObject_GetBuffer(array, buffer, PyBUF_STRIDES | flags) < 0)
         return -1;
-    request->open++;
-    const Py_buffer *buffer = &table->buffer;
-    if (buffer->itemsize != sizeof(int64_t) || buffer->ndim < 1 || buffer->ndim > 2) {
+    request->held[request->open++] = buffer;
+    if (buffer->itemsize != itemsize || buffer->ndim < 1 || buffer->ndim > 2) {
         PyErr_SetString(PyExc_ValueError, "expected int64 arrays of one or two dimensions");
         return -1;
     }
+    return 0;
+}
+
+static int open_table(Request *request, int slot, PyObject *array, int flags)
+{
+    Table *table = &request->tables[slot];
+    const Py_buffer *buffer = &table->buffer;
+    if (open_buffer(request, array, &table->buffer, flags, sizeof(int64_t)) < 0)
+        return -1;
     table->data = buffer->buf;
     table->rows = buffer->shape[0];
     table->row_step = buffer->strides[0];
@@ -94,44 +117,56 @@ static int open_table(Request *request, PyObject *array, int flags)
 static void close_request(Request *request)
 {
     while (request->open)
-        PyBuffer_Release(&request->tables[--request->open].buffer);
+        PyBuffer_Release(request->held[--request->open]);
 }
 
-static int check_rows(const Request *request)
+static int has_length(const Request *request, int slot, Py_ssize_t length)
 {
-    Py_ssize_t length = request->tables[ALLOCATABLE].rows;
-    int outside = 0;
-    for (Py_ssize_t place = 0; !request->is_all && place < request->count; place++)
-        outside |= (uint64_t)row_at(request, place) >= (uint64_t)length;
-    for (int each = REQUESTED; each < request->open; each++)
-        outside |= request->tables[each].rows != length;
-    if (outside || (request->is_all && request->count != length)) {
-        PyErr_SetString(PyExc_IndexError, "a row is outside of a table");
-        return -1;
-    }
+    if (request->tables[slot].rows == length)
+        return 1;
+    PyErr_SetString(PyExc_IndexError, "a row is outside of a table");
     return 0;
 }
 
-/* Opens (out, rows or None, tables...). On failure everything is closed again. */
-static int open_request(Request *request, PyObject *const *arguments, int tables)
+static int check_rows(const Request *request, Py_ssize_t length)
+{
+    int outside = request->is_all && request->count != length;
+    for (Py_ssize_t place = 0; !request->is_all && place < request->count; place++)
+        outside |= (uint64_t)row_at(request, place) >= (uint64_t)length;
+    if (outside)
+        PyErr_SetString(PyExc_IndexError, "a row is outside of a table");
+    return outside ? -1 : 0;
+}
+
+static int open_answers(Request *request, PyObject *out, PyObject *rows)
+{
+    request->is_all = rows == Py_None;
+    if (open_table(request, OUT, out, PyBUF_WRITABLE) < 0)
+        return -1;
+    const Table *answers = &request->tables[OUT];
+    request->out = (int64_t *)answers->data;
+    request->count = answers->rows;
+    if (!request->is_all && open_table(request, ROWS, rows, 0) < 0)
+        return -1;
+    if (answers->row_step == sizeof(int64_t) && (request->is_all || request->tables[ROWS].rows == answers->rows))
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "out must be contiguous and as long as rows");
+    return -1;
+}
+
+/* Opens (out, rows or None, tables...), the tables in these slots. On failure everything is closed again. */
+static int open_request(Request *request, PyObject *const *arguments, const int *slots, int tables)
 {
     request->open = 0;
-    request->is_all = arguments[1] == Py_None;
-    if (open_table(request, arguments[0], PyBUF_WRITABLE) < 0)
+    if (open_answers(request, arguments[0], arguments[1]) < 0)
         goto failed;
-    const Table *out = &request->tables[OUT];
-    request->out = (int64_t *)out->data;
-    request->count = out->rows;
-    if (open_table(request, arguments[request->is_all ? 0 : 1], 0) < 0)
-        goto failed;
-    if (out->row_step != sizeof(int64_t) || request->tables[ROWS].rows != out->rows) {
-        PyErr_SetString(PyExc_ValueError, "out must be contiguous and as long as rows");
-        goto failed;
-    }
-    for (int each = ROWS + 1; each < tables; each++)
-        if (open_table(request, arguments[each], 0) < 0)
+    for (int each = 0; each < tables; each++) {
+        if (open_table(request, slots[each], arguments[2 + each], 0) < 0)
             goto failed;
-    if (check_rows(request) == 0)
+        if (!has_length(request, slots[each], request->tables[slots[0]].rows))
+            goto failed;
+    }
+    if (check_rows(request, request->tables[slots[0]].rows) == 0)
         return 0;
 failed:
     close_request(request);
@@ -145,9 +180,11 @@ static int expects_tuple(PyObject *given)
     return PyTuple_Check(given);
 }
 
-/* Reads a tuple of tuples, each from `start` on: column, amount and `extra` further numbers. Returns how many. */
-static int read_amounts(PyObject *tuples, Py_ssize_t start, Py_ssize_t extra, const Request *request, Amount *amounts)
+/* Reads a tuple of tuples, each with a column, an amount and what else the rule needs. Returns how many. */
+static int read_amounts(PyObject *tuples, int rule, const Request *request, Amount *amounts)
 {
+    Py_ssize_t start = rule == FIT_CODES; /* after the name of the resource */
+    Py_ssize_t extra = rule == FIT_CODES ? 2 : rule != BALANCED;
     const Table *allocatable = &request->tables[ALLOCATABLE], *requested = &request->tables[REQUESTED];
     Py_ssize_t columns = allocatable->columns < requested->columns ? allocatable->columns : requested->columns;
     if (!expects_tuple(tuples))
@@ -205,24 +242,55 @@ static const int64_t *amounts_in(Block block, int table, int64_t column, int64_t
     return space;
 }
 
-/* The same as doubles. Returns all bits of all amounts, which show whether any is negative or too large. */
-FASTEST_FOR_THIS_CPU static uint64_t to_doubles(int count, const int64_t *restrict amounts, double *restrict doubles)
+/* Amounts as doubles, and what rules need to know about all of them. */
+typedef struct {
+    uint64_t bits;        /* of all amounts: they show whether any is negative or too large */
+    int64_t all_positive; /* 0 or -1 */
+} Seen;
+
+FASTEST_FOR_THIS_CPU static Seen to_doubles(int count, const int64_t *restrict amounts, double *restrict doubles)
 {
     /* Below 2**52 an integer is the fraction of a double that is 2**52 larger: quicker than converting each. */
     const union { uint64_t bits; double value; } offset = {UINT64_C(0x4330000000000000)};
-    uint64_t seen = 0;
+    uint64_t bits = 0;
+    int64_t all_positive = -1;
     for (int place = 0; place < count; place++) {
         union { uint64_t bits; double value; } shifted = {(uint64_t)amounts[place] | offset.bits};
-        seen |= (uint64_t)amounts[place];
+        bits |= (uint64_t)amounts[place];
+        all_positive &= -(int64_t)(amounts[place] > 0);
         doubles[place] = shifted.value - offset.value;
     }
-    return seen;
+    return (Seen){bits, all_positive};
 }
 
-static uint64_t doubles_in(Block block, int table, int64_t column, double *doubles)
+/* Columns of a block as doubles, converted once however many rules read them. No rule reads more than four at a time,
+ * so those stay while they are needed. */
+enum { GATHERED_MAX = 8 };
+typedef struct {
+    Block block;
+    int next; /* how many were converted; they take turns */
+    int tables[GATHERED_MAX];
+    int64_t columns[GATHERED_MAX];
+    Seen seen[GATHERED_MAX];
+    double doubles[GATHERED_MAX][BLOCK];
+} Gathered;
+
+static const double *doubles_in(Gathered *gathered, int table, int64_t column, Seen *seen)
 {
-    int64_t space[BLOCK];
-    return to_doubles(block.count, amounts_in(block, table, column, space), doubles);
+    int known = gathered->next < GATHERED_MAX ? gathered->next : GATHERED_MAX, place = 0;
+    while (place < known && (gathered->tables[place] != table || gathered->columns[place] != column))
+        place++;
+    if (place == known) {
+        int64_t space[BLOCK];
+        place = gathered->next++ % GATHERED_MAX;
+        gathered->tables[place] = table;
+        gathered->columns[place] = column;
+        gathered->seen[place] = to_doubles(
+            gathered->block.count, amounts_in(gathered->block, table, column, space), gathered->doubles[place]);
+    }
+    seen->bits |= gathered->seen[place].bits;
+    seen->all_positive &= gathered->seen[place].all_positive;
+    return gathered->doubles[place];
 }
 
 /* ---------------------------------------------------------------- NodeResourcesFit: filter */
@@ -246,27 +314,30 @@ FASTEST_FOR_THIS_CPU static void find_short(int count, const int64_t *restrict a
     }
 }
 
+static void fit_codes_of(Block block, const Amount *demands, int count, int64_t *codes)
+{
+    int64_t space[2][BLOCK];
+    find_full(block.count, amounts_in(block, ALLOWED_PODS, 0, space[0]), amounts_in(block, POD_COUNTS, 0, space[1]),
+              codes);
+    for (int each = 0; each < count; each++) {
+        int64_t column = demands[each].column;
+        find_short(block.count, amounts_in(block, ALLOCATABLE, column, space[0]),
+                   amounts_in(block, REQUESTED, column, space[1]), demands[each], codes);
+    }
+}
+
 /* fit_codes(out, rows, allocatable, requested, allowed_pods, pod_counts, demands)
  * demands: (name, column, amount, bit, may be devices) each */
 static PyObject *fit_codes(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
+    static const int SLOTS[] = {ALLOCATABLE, REQUESTED, ALLOWED_PODS, POD_COUNTS};
     Request request;
     Amount demands[RESOURCES_MAX];
-    int64_t space[2][BLOCK];
-    if (!expects(given, 7) || open_request(&request, arguments, 6) < 0)
+    if (!expects(given, 7) || open_request(&request, arguments, SLOTS, 4) < 0)
         return NULL;
-    int count = read_amounts(arguments[6], 1, 2, &request, demands);
-    for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK) {
-        Block block = block_from(&request, first);
-        int64_t *codes = request.out + first;
-        find_full(block.count, amounts_in(block, ALLOWED_PODS, 0, space[0]),
-                  amounts_in(block, POD_COUNTS, 0, space[1]), codes);
-        for (int each = 0; each < count; each++) {
-            int64_t column = demands[each].column;
-            find_short(block.count, amounts_in(block, ALLOCATABLE, column, space[0]),
-                       amounts_in(block, REQUESTED, column, space[1]), demands[each], codes);
-        }
-    }
+    int count = read_amounts(arguments[6], FIT_CODES, &request, demands);
+    for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK)
+        fit_codes_of(block_from(&request, first), demands, count, request.out + first);
     close_request(&request);
     return count < 0 ? NULL : Py_NewRef(Py_None);
 }
@@ -323,44 +394,63 @@ FASTEST_FOR_THIS_CPU static void divide(int count, const double *restrict totals
         out[place] = (int32_t)(totals[place] / (weights[place] > 0.0 ? weights[place] : 1.0));
 }
 
-static void fit_scores_of(Block block, const Amount *scored, int count, int most)
+/* The same where all weights are equal. No quotient with a half added lies close to a whole number, so that to multiply
+ * is as good as to divide, and faster. */
+FASTEST_FOR_THIS_CPU static void divide_all(int count, const double *restrict totals, double weight,
+                                            int64_t *restrict out)
 {
-    const Request *request = block.request;
-    double capacities[BLOCK], taken[BLOCK], totals[BLOCK] = {0}, weights[BLOCK] = {0};
-    uint64_t bits = 0;
-    for (int each = 0; each < count && !(bits >> EXACT_BITS); each++) {
+    double inverse = 1.0 / weight;
+    for (int place = 0; place < count; place++)
+        out[place] = (int32_t)((totals[place] + 0.5) * inverse);
+}
+
+static void fit_scores_of(Gathered *gathered, const Amount *scored, int count, int most, int64_t *out)
+{
+    Block block = gathered->block;
+    double totals[BLOCK], weights[BLOCK], weight = 0.0;
+    Seen capacity = {0, -1}, use = {0, -1};
+    for (int place = 0; place < block.count; place++)
+        totals[place] = weights[place] = 0.0;
+    for (int each = 0; each < count && !((capacity.bits | use.bits) >> EXACT_BITS); each++) {
         int64_t column = scored[each].column;
-        bits |= (uint64_t)scored[each].amount;
-        bits |= doubles_in(block, ALLOCATABLE, column, capacities);
-        bits |= doubles_in(block, taken_in(column), column, taken);
+        use.bits |= (uint64_t)scored[each].amount | (uint64_t)scored[each].first;
+        const double *capacities = doubles_in(gathered, ALLOCATABLE, column, &capacity);
+        const double *taken = doubles_in(gathered, taken_in(column), column, &use);
+        weight += (double)scored[each].first;
         add_percentages(block.count, capacities, taken, (double)scored[each].amount, (double)scored[each].first, most,
                         totals, weights);
     }
-    if (!(bits >> EXACT_BITS)) {
-        divide(block.count, totals, weights, request->out + block.first);
-        return;
-    }
-    for (Py_ssize_t place = block.first; place < block.first + block.count; place++)
-        request->out[place] = fit_score(request, row_at(request, place), scored, count, most);
+    if ((capacity.bits | use.bits) >> EXACT_BITS)
+        for (int place = 0; place < block.count; place++)
+            out[place] = fit_score(block.request, row_at(block.request, block.first + place), scored, count, most);
+    else if (capacity.all_positive && weight > 0.0 && weight < (double)INT32_MAX)
+        divide_all(block.count, totals, weight, out);
+    else
+        divide(block.count, totals, weights, out);
 }
 
 /* fit_scores(out, rows, allocatable, requested, nonzero_requested, scored, most)
  * scored: (column, request, weight) each */
 static PyObject *fit_scores(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
+    static const int SLOTS[] = {ALLOCATABLE, REQUESTED, NONZERO_REQUESTED};
     Request request;
     Amount scored[RESOURCES_MAX];
-    if (!expects(given, 7) || open_request(&request, arguments, 5) < 0)
+    if (!expects(given, 7) || open_request(&request, arguments, SLOTS, 3) < 0)
         return NULL;
     if (request.tables[NONZERO_REQUESTED].columns < 2) {
         PyErr_SetString(PyExc_ValueError, "nonzero_requested has cpu and memory");
         close_request(&request);
         return NULL;
     }
-    int count = read_amounts(arguments[5], 0, 1, &request, scored);
     int most = PyObject_IsTrue(arguments[6]);
-    for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK)
-        fit_scores_of(block_from(&request, first), scored, count, most);
+    int count = read_amounts(arguments[5], LEAST_ALLOCATED, &request, scored);
+    for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK) {
+        Gathered gathered;
+        gathered.block = block_from(&request, first);
+        gathered.next = 0;
+        fit_scores_of(&gathered, scored, count, most, request.out + first);
+    }
     close_request(&request);
     return count < 0 ? NULL : Py_NewRef(Py_None);
 }
@@ -430,69 +520,291 @@ FASTEST_FOR_THIS_CPU static void balance_of_two(int count, const double *restric
     }
 }
 
-static int all_positive(int count, const double *amounts)
+static void balance_scores_of(Gathered *gathered, const Amount *scored, int count, int64_t *out)
 {
-    int zeros = 0;
-    for (int place = 0; place < count; place++)
-        zeros += amounts[place] <= 0.0;
-    return !zeros;
-}
-
-static void balance_scores_of(Block block, const Amount *scored, int count)
-{
-    const Request *request = block.request;
-    double capacities[2][BLOCK], used[2][BLOCK];
+    Block block = gathered->block;
     if (count == 2) {
-        uint64_t bits = (uint64_t)scored[0].amount | (uint64_t)scored[1].amount;
-        int offered = 1;
+        const double *capacities[2], *used[2];
+        Seen capacity = {0, -1}, use = {(uint64_t)scored[0].amount | (uint64_t)scored[1].amount, -1};
         for (int each = 0; each < 2; each++) {
-            bits |= doubles_in(block, ALLOCATABLE, scored[each].column, capacities[each]);
-            bits |= doubles_in(block, REQUESTED, scored[each].column, used[each]);
-            offered &= all_positive(block.count, capacities[each]);
+            capacities[each] = doubles_in(gathered, ALLOCATABLE, scored[each].column, &capacity);
+            used[each] = doubles_in(gathered, REQUESTED, scored[each].column, &use);
         }
-        if (offered && !(bits >> EXACT_BITS)) {
+        if (capacity.all_positive && !((capacity.bits | use.bits) >> EXACT_BITS)) {
             balance_of_two(block.count, capacities[0], capacities[1], used[0], used[1], (double)scored[0].amount,
-                           (double)scored[1].amount, request->out + block.first);
+                           (double)scored[1].amount, out);
             return;
         }
     }
-    for (Py_ssize_t place = block.first; place < block.first + block.count; place++)
-        request->out[place] = balance_score(request, row_at(request, place), scored, count);
+    for (int place = 0; place < block.count; place++)
+        out[place] = balance_score(block.request, row_at(block.request, block.first + place), scored, count);
 }
 
 /* balance_scores(out, rows, allocatable, requested, scored)
  * scored: (column, request, weight) each; the weight does not count */
 static PyObject *balance_scores(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
+    static const int SLOTS[] = {ALLOCATABLE, REQUESTED};
     Request request;
     Amount scored[RESOURCES_MAX];
-    if (!expects(given, 5) || open_request(&request, arguments, 4) < 0)
+    if (!expects(given, 5) || open_request(&request, arguments, SLOTS, 2) < 0)
         return NULL;
-    int count = read_amounts(arguments[4], 0, 0, &request, scored);
-    for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK)
-        balance_scores_of(block_from(&request, first), scored, count);
+    int count = read_amounts(arguments[4], BALANCED, &request, scored);
+    for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK) {
+        Gathered gathered;
+        gathered.block = block_from(&request, first);
+        gathered.next = 0;
+        balance_scores_of(&gathered, scored, count, request.out + first);
+    }
     close_request(&request);
     return count < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* ---------------------------------------------------------------- rankings */
+/* ---------------------------------------------------------------- all of them together */
 
-/* rank(out, rows, name_ranks, factor): totals become places in a ranking, total * factor - rank by name */
-static PyObject *rank(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+/* A rule of a plugin, as it applies to a pod. */
+typedef struct {
+    int rule, count;
+    int64_t weight; /* of a score */
+    Amount amounts[RESOURCES_MAX];
+} Step;
+
+/* Reads a tuple of (rule, weight, amounts). Returns how many. */
+static int read_steps(PyObject *tuples, const Request *request, Step *steps)
 {
-    Request request;
-    if (!expects(given, 4))
-        return NULL;
-    int64_t factor = PyLong_AsLongLong(arguments[3]);
-    if (PyErr_Occurred() || open_request(&request, arguments, 3) < 0)
-        return NULL;
-    for (Py_ssize_t place = 0; place < request.count; place++) {
-        int64_t name_rank = item(&request.tables[NAME_RANKS], row_at(&request, place), 0);
-        request.out[place] = request.out[place] * factor - name_rank;
+    if (!expects_tuple(tuples))
+        return -1;
+    Py_ssize_t count = PyTuple_Size(tuples);
+    if (count > STEPS_MAX)
+        PyErr_SetString(PyExc_ValueError, "too many steps");
+    for (Py_ssize_t each = 0; !PyErr_Occurred() && each < count; each++) {
+        PyObject *entry = PyTuple_GetItem(tuples, each);
+        if (!expects_tuple(entry))
+            return -1;
+        if (PyTuple_Size(entry) != 3) {
+            PyErr_SetString(PyExc_ValueError, "a step has a rule, a weight and amounts");
+            return -1;
+        }
+        long rule = PyLong_AsLong(PyTuple_GetItem(entry, 0));
+        steps[each].weight = PyLong_AsLongLong(PyTuple_GetItem(entry, 1));
+        if (PyErr_Occurred())
+            return -1;
+        if (rule < 0 || rule >= RULES) {
+            PyErr_SetString(PyExc_ValueError, "there is no such rule");
+            return -1;
+        }
+        steps[each].rule = (int)rule;
+        steps[each].count = read_amounts(PyTuple_GetItem(entry, 2), (int)rule, request, steps[each].amounts);
     }
-    close_request(&request);
-    return Py_NewRef(Py_None);
+    return PyErr_Occurred() ? -1 : (int)count;
 }
+
+/* Finds the columns of what pods take in the one table that has them all. */
+static int split_taken(Request *request)
+{
+    const Table *taken = &request->tables[TAKEN];
+    static const int PARTS[] = {POD_COUNTS, NONZERO_REQUESTED, REQUESTED};
+    static const Py_ssize_t STARTS[] = {0, 1, 3};
+    if (taken->columns < 3) {
+        PyErr_SetString(PyExc_ValueError, "taken has pods, and cpu and memory twice");
+        return -1;
+    }
+    for (int each = 0; each < 3; each++) {
+        Table *part = &request->tables[PARTS[each]];
+        part->data = taken->data + STARTS[each] * taken->column_step;
+        part->rows = taken->rows;
+        part->row_step = taken->row_step;
+        part->column_step = taken->column_step;
+        part->columns = taken->columns - STARTS[each];
+    }
+    return 0;
+}
+
+/* A bool for each row, of those that are rejected whatever runs there. */
+typedef struct {
+    Py_buffer buffer;
+    const char *data;
+    Py_ssize_t step;
+} Flags;
+
+static int open_flags(Request *request, Flags *flags, PyObject *array)
+{
+    if (open_buffer(request, array, &flags->buffer, 0, 1) < 0)
+        return -1;
+    flags->data = flags->buffer.buf;
+    flags->step = flags->buffer.strides[0];
+    if (flags->buffer.ndim == 1 && flags->buffer.shape[0] == request->tables[ALLOCATABLE].rows)
+        return 0;
+    PyErr_SetString(PyExc_IndexError, "a row is outside of a table");
+    return -1;
+}
+
+FASTEST_FOR_THIS_CPU static void add_weighted(int count, const int64_t *restrict scores, int64_t weight,
+                                              int64_t *restrict totals)
+{
+    if (weight == 1)
+        for (int place = 0; place < count; place++)
+            totals[place] += scores[place];
+    else
+        for (int place = 0; place < count; place++)
+            totals[place] += scores[place] * weight;
+}
+
+FASTEST_FOR_THIS_CPU static void add_codes(int count, const int64_t *restrict codes, int64_t *restrict rejected)
+{
+    for (int place = 0; place < count; place++)
+        rejected[place] |= codes[place];
+}
+
+/* Totals become places in a ranking. Returns the highest. */
+FASTEST_FOR_THIS_CPU static int64_t to_places(int count, const int64_t *restrict totals,
+                                              const int64_t *restrict rejected, const int64_t *restrict name_ranks,
+                                              int bits, int64_t *restrict out, int64_t *feasible)
+{
+    int64_t highest = NOT_FEASIBLE, passed = 0;
+    for (int place = 0; place < count; place++) {
+        int64_t passes = -(int64_t)(rejected[place] == 0); /* all bits, or none */
+        int64_t value = (int64_t)((uint64_t)totals[place] << bits) - name_ranks[place];
+        out[place] = (value & passes) | (NOT_FEASIBLE & ~passes);
+        passed -= passes;
+    }
+    for (int place = 0; place < count; place++)
+        highest = out[place] > highest ? out[place] : highest;
+    *feasible += passed;
+    return highest;
+}
+
+FASTEST_FOR_THIS_CPU static void copy_flags(int count, const char *restrict flags, int64_t *restrict out)
+{
+    for (int place = 0; place < count; place++)
+        out[place] = flags[place];
+}
+
+static void flags_of(Block block, const Flags *flags, int64_t *out)
+{
+    if (block.request->is_all && flags->step == 1)
+        copy_flags(block.count, flags->data + block.first, out);
+    else
+        for (int place = 0; place < block.count; place++)
+            out[place] = flags->data[row_at(block.request, block.first + place) * flags->step];
+}
+
+/* What `appraise` is given besides tables, and what it finds. */
+typedef struct {
+    Step steps[STEPS_MAX];
+    int count, bits, has_lasting, has_passed;
+    Flags settled, passed;
+    int64_t feasible, news;
+} Appraisal;
+
+/* How many rows have another verdict than they had, or one whose code may have changed. */
+static int64_t count_news(Block block, const Flags *passed, const int64_t *settled, const int64_t *rejected)
+{
+    int64_t before[BLOCK], news = 0;
+    flags_of(block, passed, before);
+    for (int place = 0; place < block.count; place++)
+        news += rejected[place] ? before[place] || !settled[place] : !before[place];
+    return news;
+}
+
+static int64_t appraise_block(Block block, Appraisal *appraisal)
+{
+    int64_t totals[BLOCK], settled[BLOCK], rejected[BLOCK], scores[BLOCK];
+    Gathered gathered;
+    gathered.block = block;
+    gathered.next = 0;
+    const int64_t *lasting = appraisal->has_lasting ? amounts_in(block, LASTING, 0, scores) : NULL;
+    flags_of(block, &appraisal->settled, settled);
+    for (int place = 0; place < block.count; place++) {
+        totals[place] = lasting ? lasting[place] : 0;
+        rejected[place] = settled[place];
+    }
+    for (int each = 0; each < appraisal->count; each++) {
+        const Step *step = &appraisal->steps[each];
+        if (step->rule == FIT_CODES) {
+            fit_codes_of(block, step->amounts, step->count, scores);
+            add_codes(block.count, scores, rejected);
+            continue;
+        }
+        if (step->rule == BALANCED)
+            balance_scores_of(&gathered, step->amounts, step->count, scores);
+        else
+            fit_scores_of(&gathered, step->amounts, step->count, step->rule == MOST_ALLOCATED, scores);
+        add_weighted(block.count, scores, step->weight, totals);
+    }
+    const int64_t *name_ranks = amounts_in(block, NAME_RANKS, 0, scores);
+    if (appraisal->has_passed)
+        appraisal->news += count_news(block, &appraisal->passed, settled, rejected);
+    return to_places(block.count, totals, rejected, name_ranks, appraisal->bits, block.request->out + block.first,
+                     &appraisal->feasible);
+}
+
+static Py_ssize_t first_of(const int64_t *values, int64_t value)
+{
+    Py_ssize_t place = 0;
+    while (values[place] != value)
+        place++;
+    return place;
+}
+
+static int open_appraisal(Request *request, Appraisal *appraisal, PyObject *const *arguments)
+{
+    appraisal->has_lasting = arguments[7] != Py_None;
+    appraisal->has_passed = arguments[8] != Py_None;
+    appraisal->feasible = appraisal->news = 0;
+    if (split_taken(request) < 0 || open_flags(request, &appraisal->settled, arguments[6]) < 0)
+        return -1;
+    if (appraisal->has_lasting
+        && (open_table(request, LASTING, arguments[7], 0) < 0
+            || !has_length(request, LASTING, request->tables[ALLOCATABLE].rows)))
+        return -1;
+    if (appraisal->has_passed && open_flags(request, &appraisal->passed, arguments[8]) < 0)
+        return -1;
+    appraisal->count = read_steps(arguments[9], request, appraisal->steps);
+    return appraisal->count < 0 ? -1 : 0;
+}
+
+/* appraise(out, rows, allocatable, taken, allowed_pods, name_ranks, settled, lasting or None, passed or None, steps, bits)
+ * -> how many rows are feasible; the first place in `out` with the highest value (-1 if no row is feasible); for how
+ * many rows the verdict may not be what it was when `passed` was right
+ * Each row gets its place in a ranking, total * 2**bits - rank by name, or the lowest number there is. */
+static PyObject *appraise(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    static const int SLOTS[] = {ALLOCATABLE, TAKEN, ALLOWED_PODS, NAME_RANKS};
+    Request request;
+    Appraisal appraisal;
+    if (!expects(given, 11))
+        return NULL;
+    long bits = PyLong_AsLong(arguments[10]);
+    if (PyErr_Occurred())
+        return NULL;
+    if (bits < 0 || bits > 62) {
+        PyErr_SetString(PyExc_ValueError, "expected less than 63 bits");
+        return NULL;
+    }
+    appraisal.bits = (int)bits;
+    if (open_request(&request, arguments, SLOTS, 4) < 0)
+        return NULL;
+    if (open_appraisal(&request, &appraisal, arguments) < 0) {
+        close_request(&request);
+        return NULL;
+    }
+    Py_ssize_t best = -1;
+    int64_t highest = NOT_FEASIBLE;
+    for (Py_ssize_t first = 0; first < request.count; first += BLOCK) {
+        int64_t found = appraise_block(block_from(&request, first), &appraisal);
+        if (found > highest) {
+            highest = found;
+            best = first;
+        }
+    }
+    if (best >= 0)
+        best += first_of(request.out + best, highest);
+    close_request(&request);
+    return Py_BuildValue("LnL", (long long)appraisal.feasible, best, (long long)appraisal.news);
+}
+
+/* ---------------------------------------------------------------- rankings */
 
 /* The values of a ranking, and a bound for each block of 2**bits of them. */
 typedef struct {
@@ -509,7 +821,7 @@ static int open_ranking(Ranking *ranking, PyObject *values, PyObject *bounds, Py
     ranking->bits = (int)PyLong_AsLong(bits);
     if (PyErr_Occurred())
         return -1;
-    if (open_table(arrays, values, PyBUF_WRITABLE) == 0 && open_table(arrays, bounds, PyBUF_WRITABLE) == 0) {
+    if (open_table(arrays, 0, values, PyBUF_WRITABLE) == 0 && open_table(arrays, 1, bounds, PyBUF_WRITABLE) == 0) {
         ranking->values = (int64_t *)arrays->tables[0].data;
         ranking->bounds = (int64_t *)arrays->tables[1].data;
         ranking->rows = arrays->tables[0].rows;
@@ -558,7 +870,7 @@ static PyObject *put_rows(PyObject *Py_UNUSED(module), PyObject *const *argument
     if (!expects(given, 5) || open_ranking(&ranking, arguments[0], arguments[1], arguments[2]) < 0)
         return NULL;
     Request *arrays = &ranking.arrays;
-    if (open_table(arrays, arguments[3], 0) < 0 || open_table(arrays, arguments[4], 0) < 0)
+    if (open_table(arrays, 2, arguments[3], 0) < 0 || open_table(arrays, 3, arguments[4], 0) < 0)
         goto failed;
     const Table *rows = &arrays->tables[2], *given_values = &arrays->tables[3];
     for (Py_ssize_t place = 0; place < rows->rows; place++) {
@@ -601,7 +913,7 @@ static PyObject *ties(PyObject *Py_UNUSED(module), PyObject *const *arguments, P
     if (!expects(given, 2))
         return NULL;
     int64_t lowest = PyLong_AsLongLong(arguments[1]);
-    if (PyErr_Occurred() || open_table(&request, arguments[0], PyBUF_ANY_CONTIGUOUS) < 0) {
+    if (PyErr_Occurred() || open_table(&request, 0, arguments[0], PyBUF_ANY_CONTIGUOUS) < 0) {
         close_request(&request);
         return NULL;
     }
@@ -631,7 +943,7 @@ static PyMethodDef METHODS[] = {
     {"fit_scores", (PyCFunction)(void (*)(void))fit_scores, METH_FASTCALL, "Scores of NodeResourcesFit."},
     {"balance_scores", (PyCFunction)(void (*)(void))balance_scores, METH_FASTCALL,
      "Scores of NodeResourcesBalancedAllocation."},
-    {"rank", (PyCFunction)(void (*)(void))rank, METH_FASTCALL, "Totals as places in a ranking."},
+    {"appraise", (PyCFunction)(void (*)(void))appraise, METH_FASTCALL, "Places in a ranking, by all rules together."},
     {"best_row", (PyCFunction)(void (*)(void))best_row, METH_FASTCALL, "The best row of a ranking."},
     {"ties", (PyCFunction)(void (*)(void))ties, METH_FASTCALL, "How many values are as high as one, and which."},
     {"put_rows", (PyCFunction)(void (*)(void))put_rows, METH_FASTCALL, "New values for rows of a ranking."},

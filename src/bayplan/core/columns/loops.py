@@ -7,7 +7,7 @@ them. Code that has both reads `loops.compiled` at each call, so that tests can 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,30 @@ try:
     from bayplan.core.columns import _loops as compiled
 except ImportError:
     compiled = None
+
+
+#: What a pod asks for, as a rule takes it: see _loops.c.
+LoopAmounts: TypeAlias = tuple[tuple[str | int, ...], ...]
+
+#: Numbers of the rules that can be applied together, in one pass.
+FIT_CODES, LEAST_ALLOCATED, MOST_ALLOCATED, BALANCED = range(4)
+#: No rule takes more amounts.
+AMOUNTS_MAX = 64
+
+
+class Rule(NamedTuple):
+    """A rule that the loops know, as it applies to a pod."""
+
+    number: int
+    amounts: LoopAmounts
+
+
+class Step(NamedTuple):
+    """The same with the weight of a score."""
+
+    number: int
+    weight: int
+    amounts: LoopAmounts
 
 
 def given_rows(rows: Rows, count: int) -> RowArray | None:

@@ -19,6 +19,7 @@ from bayplan.core.columns import BoolArray, IdArray, IntArray
 from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.labels import NO_LABELS, NodeLabels
 from bayplan.core.columns.masks import MaskCache
+from bayplan.core.columns.name_ranks import NameRanks
 from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
 from bayplan.core.columns.table import INITIAL_CAPACITY, PER_RESOURCE, Table, column, part
@@ -92,24 +93,11 @@ class NodeTable(Table):
         self.usage_changes = ChangeLog()  # rows whose pods changed
         self.importance_changes = ChangeLog()  # rows whose pods changed in importance only: start time, order
         self.order_version = 0  # grows whenever a node comes or goes
-        self._ranks_version = (-1, -1)
-        self._name_ranks: IntArray = np.zeros(0, dtype=np.int64)
-        self._are_by_name = True
+        self.ranks = NameRanks(self.rows_by_name)
 
     def name_ranks(self) -> IntArray:
-        """(nodes,) the place of each row when all are sorted by name."""
-        if self._ranks_version != (self.order_version, self.count):
-            order = sorted(range(self.count), key=self.names.__getitem__)
-            self._name_ranks = np.empty(self.count, dtype=np.int64)
-            self._name_ranks[order] = np.arange(self.count)
-            self._are_by_name = order == list(range(self.count))
-            self._ranks_version = (self.order_version, self.count)
-        return self._name_ranks
-
-    def are_by_name(self) -> bool:
-        """Whether rows are in the order of names, as they are where nodes were listed and none has come since."""
-        self.name_ranks()
-        return self._are_by_name
+        """(nodes,) numbers in the order of names: see `NameRanks`."""
+        return self.ranks.of_rows(self.count)
 
     def named(self, names: Iterable[str]) -> BoolArray:
         """(nodes,) the nodes with one of these names."""
@@ -132,6 +120,7 @@ class NodeTable(Table):
         if not self.alive[row]:
             self.alive_count += 1
             self.order_version += 1
+            self.ranks.add(node.metadata.name)
         self.alive[row] = True
         self.unschedulable[row] = node.spec.unschedulable
         before = self._used.pop(row, None)
@@ -152,6 +141,7 @@ class NodeTable(Table):
         del self._looks[row]
         self.alive_count -= 1
         self.order_version += 1
+        self.ranks.remove(name)
         self.allocatable[row] = 0
         self.allowed_pods[row] = 0
         self.size_ids[row] = 0

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from bayplan.core.actions import Action
 from bayplan.core.columns import IntArray, RowArray, Rows
+from bayplan.core.columns.loops import Rule
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.verdict import Status
 from bayplan.core.snapshot import View
@@ -313,13 +314,23 @@ class OneRowScore(Protocol):
 
 
 @runtime_checkable
-class AmountsPlugin(Protocol):
-    """A plugin that treats nodes with the same amounts (allocatable and requested) as the same node."""
+class CompiledFilter(Protocol):
+    """A filter plugin whose rule the compiled loops know, so that they can apply it together with others."""
 
     name: ClassVar[str]
 
-    def sees_amounts_alone(self, state: State) -> bool:
-        """True: with this filter or score state, it depends on nothing else of a node."""
+    def filter_rule(self, state: State) -> Rule | None:
+        """The rule that rejects the same nodes as `filter`; None if there is none for this state."""
+
+
+@runtime_checkable
+class CompiledScore(Protocol):
+    """The same for a score plugin."""
+
+    name: ClassVar[str]
+
+    def score_rule(self, state: State) -> Rule | None:
+        """The rule that gives the same scores as `score`, all within 0 to 100; None if there is none."""
 
 
 @runtime_checkable

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from bayplan.core.columns import IntArray, RowArray, row_array
+from bayplan.core.columns.loops import Rule
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
-    AmountsPlugin,
     BindPlugin,
+    CompiledFilter,
+    CompiledScore,
     FilterPlugin,
     ForesightPlugin,
     GroupingScorePlugin,
@@ -42,6 +44,17 @@ from bayplan.core.snapshot import View
 
 #: What a plugin says of one row.
 OneRow: TypeAlias = Callable[[State, View, int], int]
+
+
+class Scorer(NamedTuple):
+    """A score plugin whose scores stand as they are."""
+
+    plugin: ScorePlugin
+    prepare: Callable[[PodInfo, View, RowArray], State]
+    weight: int
+    score_one: OneRow
+    rule: Callable[[State], Rule | None]
+    stays_in_range: bool
 
 
 @dataclass(frozen=True)
@@ -91,10 +104,13 @@ class Profile:
         return frozenset(plugin.name for plugin in self.score if getattr(plugin, "stays_in_range", False))
 
     @cached_property
-    def amounts_plugins(self) -> dict[str, Callable[[State], bool]]:
-        """Those that may see nothing of a node but amounts."""
-        plugins = (*self.filter, *self.score)
-        return {plugin.name: plugin.sees_amounts_alone for plugin in plugins if isinstance(plugin, AmountsPlugin)}
+    def compiled_filters(self) -> dict[str, Callable[[State], Rule | None]]:
+        """The rules of filters, as far as the compiled loops know them."""
+        return {p.name: p.filter_rule if isinstance(p, CompiledFilter) else _has_no_rule for p in self.filter}
+
+    @cached_property
+    def compiled_scores(self) -> dict[str, Callable[[State], Rule | None]]:
+        return {p.name: p.score_rule if isinstance(p, CompiledScore) else _has_no_rule for p in self.score}
 
     @cached_property
     def local_filters(self) -> tuple[FilterPlugin, ...]:
@@ -165,6 +181,24 @@ class Profile:
         return tuple(plugin for plugin in self.local_scorers if Reads.USAGE in plugin.score_reads)
 
     @cached_property
+    def followers(self) -> tuple[Scorer, ...]:
+        """The same with what is needed to ask them."""
+        return tuple(map(self.scorer, self.following_scorers))
+
+    def scorer(self, plugin: ScorePlugin) -> Scorer:
+        """A score plugin that is not normalized, with what is needed to ask it."""
+        name, pre = plugin.name, self.pre_scorers.get(plugin.name)
+        assert name not in self.normalizers, f"{name}: scores are normalized"
+        return Scorer(
+            plugin,
+            pre.pre_score if pre is not None else _as_it_is,
+            self.weights[name],
+            self.one_row_scores[name],
+            self.compiled_scores[name],
+            stays_in_range=name in self.stays_in_range,
+        )
+
+    @cached_property
     def shares_grounds(self) -> bool:
         """Whether what is said of node objects alone depends on nothing but a pod's constraints."""
         lasting = (*self.local_filters[: self.lasting_filter_count], *self.lasting_scorers)
@@ -183,8 +217,14 @@ class Profile:
     @cached_property
     def looks_at_images(self) -> bool:
         """Whether what local plugins say of a node depends on the images of others."""
-        local = (*self.local_filters, *self.local_scorers)
-        return any(OtherNodes.IMAGES in (_other_nodes(plugin) or OtherNodes.NOTHING) for plugin in local)
+        return any(map(_looks_at_images, (*self.local_filters, *self.local_scorers)))
+
+    @cached_property
+    def only_plain_scores_look_at_images(self) -> bool:
+        """Whether all of those are scores that do not follow usage and are not normalized."""
+        scorers = [plugin for plugin in self.local_scorers if _looks_at_images(plugin)]
+        plain = all(plugin in self.lasting_scorers and plugin.name not in self.normalizers for plugin in scorers)
+        return plain and not any(map(_looks_at_images, self.local_filters))
 
     @cached_property
     def later_scorers(self) -> tuple[ScorePlugin, ...]:
@@ -212,8 +252,21 @@ def _other_nodes(plugin: object) -> OtherNodes | None:
     return other_nodes
 
 
+def _looks_at_images(plugin: object) -> bool:
+    return OtherNodes.IMAGES in (_other_nodes(plugin) or OtherNodes.NOTHING)
+
+
 def _is_never_sure(state: State, view: View) -> bool:  # noqa: ARG001
     return False
+
+
+def _as_it_is(pod: PodInfo, view: View, rows: RowArray) -> State:  # noqa: ARG001
+    """What a plugin without PreScore gets."""
+    return pod
+
+
+def _has_no_rule(state: State) -> Rule | None:  # noqa: ARG001
+    return None
 
 
 def _for_one_row(ask: Callable[[State, View, RowArray], IntArray]) -> OneRow:

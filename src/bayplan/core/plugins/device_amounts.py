@@ -7,8 +7,8 @@ generation. Upstream: plugins/noderesources/resource_allocation.go (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,6 +19,14 @@ from bayplan.core.framework.args import ResourceWeight
 from bayplan.core.plugins.dynamic_resources.extended import may_be_backed
 from bayplan.core.plugins.dynamic_resources.requests import expressions_of
 from bayplan.core.snapshot import View
+
+
+class Scored(Protocol):
+    """A resource that counts in a score."""
+
+    @property
+    def resource(self) -> int:
+        """Its column."""
 
 
 class DeviceBacked(NamedTuple):
@@ -35,11 +43,14 @@ class DeviceCounts(NamedTuple):
     taken: IntArray  # (nodes,)
 
 
-def device_backed(configured: Iterable[ResourceWeight], columns: Sequence[int], view: View) -> tuple[DeviceBacked, ...]:
-    """Which of the configured resources that are scored, given by their columns, a device class stands for."""
+def device_backed(
+    configured: Iterable[ResourceWeight], scored: Iterable[Scored], view: View
+) -> tuple[DeviceBacked, ...]:
+    """Which of the configured resources that are scored a device class stands for."""
     inventory, resources = view.objects.devices, view.nodes.resources
     if not inventory.classes:
         return ()
+    columns = [entry.resource for entry in scored]
     names = [entry.name for entry in configured]
     backed = [name for name in names if may_be_backed(name) and inventory.class_of_resource(name) is not None]
     return tuple(

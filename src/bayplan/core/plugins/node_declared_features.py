@@ -27,6 +27,9 @@ RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
 USER_NAMESPACES_ON_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
 
 
+NOTHING_NEEDED: frozenset[str] = frozenset()
+
+
 class NodeDeclaredFeatures:
     """Filter: the node declares all that the pod needs."""
 
@@ -72,12 +75,9 @@ def after_pod_update(pod: PodInfo, old: Pod, new: Pod) -> bool:
 def needed_features(spec: PodSpec) -> frozenset[str]:
     """The features without which the pod could not run as specified."""
     needed = set()
-    if any(
-        rule.action == "RestartAllContainers"
-        for container in (*spec.containers, *spec.init_containers)
-        for rule in container.restart_policy_rules
-    ):
-        needed.add(RESTART_ALL_CONTAINERS)
+    for container in (*spec.containers, *spec.init_containers):
+        if any(rule.action == "RestartAllContainers" for rule in container.restart_policy_rules or ()):
+            needed.add(RESTART_ALL_CONTAINERS)
     if spec.host_network and spec.host_users is False:
         needed.add(USER_NAMESPACES_ON_HOST_NETWORK)
-    return frozenset(needed)
+    return frozenset(needed) if needed else NOTHING_NEEDED

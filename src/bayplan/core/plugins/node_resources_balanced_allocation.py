@@ -78,7 +78,7 @@ class NodeResourcesBalancedAllocation:
         scored = scored_resources(self.args.resources, pod.shape.requests.used, view.nodes.resources)
         if not any(entry.request for entry in scored):
             return SKIP
-        return BalanceState(scored, device_backed(self.args.resources, [entry.resource for entry in scored], view))
+        return BalanceState(scored, device_backed(self.args.resources, scored, view))
 
     def score(self, state: BalanceState, view: View, rows: Rows) -> IntArray:
         if loops.compiled is not None and not state.devices:
@@ -112,8 +112,10 @@ class NodeResourcesBalancedAllocation:
         score: int = improvement(int(evenness(after)), int(evenness(before)))
         return score
 
-    def sees_amounts_alone(self, state: BalanceState) -> bool:
-        return not state.devices
+    def score_rule(self, state: BalanceState) -> loops.Rule | None:
+        if state.devices or len(state.resources) > loops.AMOUNTS_MAX:
+            return None
+        return loops.Rule(loops.BALANCED, state.resources)
 
 
 def _compiled_scores(compiled: ModuleType, state: BalanceState, view: View, rows: Rows) -> IntArray:

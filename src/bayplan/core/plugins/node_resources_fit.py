@@ -222,7 +222,7 @@ class NodeResourcesFit:
     ) -> ScoreState:
         configured = self.args.scoring_strategy.resources
         resources = scored_resources(configured, pod.shape.requests.scored, view.nodes.resources)
-        return ScoreState(resources, device_backed(configured, [entry.resource for entry in resources], view))
+        return ScoreState(resources, device_backed(configured, resources, view))
 
     def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
         if not state.resources:
@@ -268,8 +268,13 @@ class NodeResourcesFit:
         mean: int = self._mean(total, weights or 1)
         return mean
 
-    def sees_amounts_alone(self, state: FilterState | ScoreState) -> bool:
-        return isinstance(state, FilterState) or not state.devices
+    def filter_rule(self, state: FilterState) -> loops.Rule:
+        return loops.Rule(loops.FIT_CODES, state.demands)
+
+    def score_rule(self, state: ScoreState) -> loops.Rule | None:
+        if self._percentages is None or state.devices or len(state.resources) > loops.AMOUNTS_MAX:
+            return None
+        return loops.Rule(loops.MOST_ALLOCATED if self._prefers_full_nodes else loops.LEAST_ALLOCATED, state.resources)
 
     def _rate(self, capacities: IntArray, needed: IntArray) -> tuple[IntArray, BoolArray | None]:
         """(rows,) scores, and where they count (None: everywhere). Nodes are not judged by what they lack."""
@@ -286,23 +291,19 @@ class NodeResourcesFit:
     def _demands(
         self, asked: Mapping[str, int], resources: ResourceVocabulary, devices: Inventory
     ) -> tuple[Demand, ...]:
-        # Upstream names scalars in the random order of a map; by name is as good and can be repeated.
-        scalars = sorted([name for name in asked if name not in BASIC_NAMES and not self._is_ignored(name)])
-        names = [name for name in (*BASIC_NAMES, *scalars) if asked.get(name, 0) > 0]
+        names = [name for name in BASIC_NAMES if asked.get(name, 0) > 0]
+        if len(names) < len(asked):
+            # Upstream names scalars in the random order of a map; by name is as good and can be repeated.
+            scalars = sorted([name for name in asked if name not in BASIC_NAMES and not self._is_ignored(name)])
+            names += [name for name in scalars if asked[name] > 0]
         if len(names) > DEMANDS_MAX:
             raise CycleError(self.name, f"a pod may ask for at most {DEMANDS_MAX} resources, not {len(names)}")
-        return tuple(
-            [
-                Demand(
-                    name,
-                    _known(resources, name),
-                    asked[name],
-                    TOO_MANY_PODS_BIT << position,
-                    devices.class_of_resource(name) is not None,
-                )
-                for position, name in enumerate(names, start=1)
-            ]
-        )
+        demands, bit, are_classes = [], TOO_MANY_PODS_BIT, bool(devices.classes)
+        for name in names:
+            bit <<= 1
+            may_be_devices = are_classes and devices.class_of_resource(name) is not None
+            demands.append(Demand(name, _known(resources, name), asked[name], bit, may_be_devices))
+        return tuple(demands)
 
     def _is_ignored(self, name: str) -> bool:
         args = self.args

@@ -44,7 +44,7 @@ class Candidacy:
 
     def __init__(self, view: View) -> None:
         node_count = view.nodes.count
-        self.budgets_version = view.objects.budgets_version
+        self._budgets_version = view.objects.budgets_version
         self.outcomes = np.zeros(node_count, dtype=np.int8)  # (nodes,)
         #: (nodes,) of those that are STILL_FAILING
         self.still_failing = Verdicts(np.full(node_count, PASSED, dtype=np.int8), np.zeros(node_count, dtype=np.int64))
@@ -54,6 +54,10 @@ class Candidacy:
         self._positions: tuple[int, int, int] | None = None  # how far the nodes' logs were read
         self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `follow_some`
         self._tied_rows: RowArray | None = None
+
+    def can_follow(self, view: View) -> bool:
+        """Whether nothing has changed but what the logs of nodes say, and there is room for all rows."""
+        return self._budgets_version == view.objects.budgets_version and len(self.outcomes) == view.nodes.count
 
     def follow(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
         """Bring every row up to date."""

@@ -137,8 +137,11 @@ def test_a_body_that_never_comes_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     _serving(play)
 
 
-def test_a_watcher_that_never_reads_is_cut_off_and_others_see_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "BEHIND_MAX", 20)
+@pytest.mark.parametrize(("limit", "most"), [("BEHIND_MAX", 20), ("BEHIND_BYTES_MAX", 2_000_000)])
+def test_a_watcher_that_never_reads_is_cut_off_and_others_see_everything(
+    limit: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, limit, most)
     writes = 300
 
     async def play(port: int, api: Api) -> None:

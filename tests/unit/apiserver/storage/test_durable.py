@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,11 @@ def _document(name: str, **data: str) -> dict[str, Any]:
 def _opened(path: Path, capacity: int = 1_000) -> tuple[Storage, StateFile]:
     state = StateFile(path)
     storage = Storage(log_capacity=capacity, durable=state)
-    storage.restore(state.objects(), state.changes())
+    try:
+        storage.restore(state.objects(), state.changes())
+    except InvalidState:
+        state.close()
+        raise
     return storage, state
 
 
@@ -104,8 +109,8 @@ def test_space_that_is_free_is_given_back_little_by_little(tmp_path: Path) -> No
     sizes = [_pages(state)]
     while state.compact():
         sizes.append(_pages(state))
+    assert all(0 < before - after < 200 for before, after in pairwise(sizes))
     assert len(sizes) > 5
-    assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < sizes[0] // 4
     state.close()
     assert path.stat().st_size == sizes[-1] * 4_096

@@ -83,7 +83,7 @@ def _too_long(text: str, length_max: int) -> list[str]:
     return [f"must be no more than {length_max} characters"] if len(text.encode()) > length_max else []
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4096)
 def label_faults(text: str) -> tuple[str, ...]:
     """Of an RFC 1123 label: names of containers, volumes, namespaces."""
     faults = _too_long(text, _LABEL_MAX)
@@ -92,7 +92,7 @@ def label_faults(text: str) -> tuple[str, ...]:
     return tuple(faults)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4096)
 def subdomain_faults(text: str) -> tuple[str, ...]:
     """Of an RFC 1123 subdomain: names of most objects."""
     faults = _too_long(text, _SUBDOMAIN_MAX)
@@ -126,7 +126,7 @@ def path_segment_faults(text: str) -> tuple[str, ...]:
     return tuple(f"may not contain '{illegal}'" for illegal in ("/", "%") if illegal in text)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4096)
 def config_key_faults(text: str) -> tuple[str, ...]:
     """Of a key in a ConfigMap or Secret."""
     faults = _too_long(text, _SUBDOMAIN_MAX)

@@ -14,7 +14,7 @@ from bayplan.apiserver.patching.go_values import go_json, go_text
 
 SELF = "."
 FIELD, KEY, VALUE, INDEX = "f:", "k:", "v:", "i:"
-_CACHE = 65_536
+_CACHE = 8_192
 
 
 @lru_cache(_CACHE, typed=True)

@@ -16,7 +16,6 @@ import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.node_selectors import compile_term, match_some
-from bayplan.core.columns.resources import BASIC_NAMES
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import DynamicResourcesArgs
@@ -126,9 +125,10 @@ class DynamicResources(SelectiveScorePlugin):
         return SUCCESS
 
     def concerns(self, pod: PodInfo) -> bool:
-        return bool(pod.spec.resource_claims) or any(
-            name not in BASIC_NAMES and may_be_backed(name) for name in pod.shape.requests.asked
-        )
+        shape = pod.shape
+        if not shape.may_use_devices:
+            return False
+        return bool(shape.spec.resource_claims) or any(map(may_be_backed, shape.requests.asked))
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
         inventory = view.objects.devices

@@ -61,7 +61,11 @@ def constraints_of(
 
 def is_spread(shape: PodShape, objects: Objects) -> bool:
     """Whether the pod has constraints of its own, or there is something that default ones could select by."""
-    return bool(shape.spec.topology_spread_constraints) or not _remembered_selector(shape, objects).is_empty
+    if shape.spec.topology_spread_constraints:
+        return True
+    if shape.controller is None and not objects.services:
+        return False
+    return not _remembered_selector(shape, objects).is_empty
 
 
 def visible_constraints(
@@ -75,7 +79,11 @@ def visible_constraints(
 
 def may_have_constraints(spec: PodSpec, args: PodTopologySpreadArgs, action: str) -> bool:
     """Whether there could be any that act in the wanted way, whatever services and controllers there are."""
-    return any(written.when_unsatisfiable == action for written in spec.topology_spread_constraints or _given(args))
+    # A generator would take longer than most of these answers.
+    for written in spec.topology_spread_constraints or _given(args):  # noqa: SIM110
+        if written.when_unsatisfiable == action:
+            return True
+    return False
 
 
 def requires_all_keys(spec: PodSpec, args: PodTopologySpreadArgs) -> bool:

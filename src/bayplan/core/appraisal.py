@@ -1,0 +1,172 @@
+"""How good nodes are for pods that look alike to local plugins: their places in a ranking, for one row, some, or all.
+
+Puts what the local plugins that follow usage say on top of a `Ground`. Where the compiled loops know the rules of all
+these plugins, they apply them in one pass over the rows; otherwise the plugins are asked one after another. Does not
+know which rows have changed, nor what becomes of the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from bayplan.core.columns import BoolArray, IntArray, RowArray, column_at, loops
+from bayplan.core.columns.loops import Step
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import SKIP, FilterPlugin, State
+from bayplan.core.framework.profile import OneRow, Profile
+from bayplan.core.ground import Ground, Plain, following_scorers, sum_of_scores, weighted_one
+from bayplan.core.snapshot import View
+
+#: In a ranking: the node is not feasible. Any real value is larger.
+NOT_FEASIBLE = np.iinfo(np.int64).min
+#: A ranking has total * RANKS - rank by name, so that its highest value is the best total and the smallest name.
+RANK_BITS = 32
+RANKS = 1 << RANK_BITS
+
+
+def tied_from(total: int) -> int:
+    """The lowest value that a node with this total can have in a ranking."""
+    return (total - 1) * RANKS + 1
+
+
+def total_of(values: IntArray, row: int, name_ranks: IntArray) -> int:
+    """The total that the value of a row stands for."""
+    return (values.item(row) + name_ranks.item(row)) // RANKS
+
+
+# For one row at a time: to make arrays would take longer than to fill them.
+_ONE_ROW: RowArray = np.zeros(1, dtype=np.intp)
+_ONE_VALUE: IntArray = np.zeros(1, dtype=np.int64)
+
+
+class Moving(NamedTuple):
+    """A local filter that follows usage and has something to do for the pods in question."""
+
+    position: int  # among the filters of the profile
+    plugin: FilterPlugin
+    filter_one: OneRow
+    state: State
+
+
+#: What became of some rows:
+#: (rows,) values as in a ranking, without the scores that are normalized;
+#: how many rows are feasible;
+#: the first place with the highest value, -1 if no row is feasible;
+#: for how many rows the verdict may not be what it was, where it is known what it was.
+Appraised: TypeAlias = tuple[IntArray, int, int, int]
+
+
+class Appraisal:
+    """For pods that look alike to local plugins. `states` are those of the profile's local filters."""
+
+    __slots__ = ("_following", "_profile", "_steps", "_stopwatch", "moving")
+
+    def __init__(self, profile: Profile, pod: PodInfo, view: View, states: Sequence[State]) -> None:
+        filters, first = profile.local_filters, profile.lasting_filter_count
+        self._profile = profile
+        self._stopwatch = profile.stopwatch
+        self.moving = [
+            Moving(position, filters[position], profile.one_row_filters[filters[position].name], states[position])
+            for position in range(first, len(filters))
+            if states[position] is not SKIP
+        ]
+        self._following = following_scorers(profile, pod, view)
+        self._steps = _steps_of(profile, self.moving, self._following)
+
+    def of_rows(self, view: View, ground: Ground, rows: RowArray, passed: BoolArray | None = None) -> Appraised:
+        """Rows may be given several times. `passed` (nodes,) says which were feasible before."""
+        compiled, nodes = self._applied_by(), view.nodes
+        if compiled is None:
+            return self._ask_about(view, ground, rows, passed)
+        given = loops.given_rows(rows, nodes.count)
+        values = loops.empty_for(given, nodes.count)
+        tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nodes.name_ranks())
+        known = (ground.settled, ground.lasting, passed)
+        return values, *compiled.appraise(values, given, *tables, *known, self._steps, RANK_BITS)
+
+    def of_one(self, view: View, ground: Ground, row: int) -> int:
+        """The value of a row that is not settled."""
+        compiled, nodes = self._applied_by(), view.nodes
+        if compiled is None:
+            return self._ask_about_one(view, ground, row)
+        _ONE_ROW[0] = row
+        tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nodes.name_ranks())
+        known = (ground.settled, ground.lasting, None)
+        compiled.appraise(_ONE_VALUE, _ONE_ROW, *tables, *known, self._steps, RANK_BITS)
+        return _ONE_VALUE.item()
+
+    def _applied_by(self) -> ModuleType | None:
+        """The compiled loops, unless plugins have to be asked: their rules are unknown, or somebody times them."""
+        stopwatch = self._stopwatch
+        is_timed = stopwatch is not None and stopwatch.running
+        return None if self._steps is None or is_timed else loops.compiled
+
+    def failure_of(self, view: View, row: int) -> tuple[int, int]:
+        """The position of the filter that rejects the row, and its code."""
+        for position, _, filter_one, state in self.moving:
+            code = filter_one(state, view, row)
+            if code:
+                return position, code
+        raise AssertionError("no filter rejects the row")
+
+    def _ask_about(self, view: View, ground: Ground, rows: RowArray, passed: BoolArray | None) -> Appraised:
+        rejected = self._rejected(view, ground, rows)
+        feasible = len(rows) if rejected is None else len(rows) - int(np.count_nonzero(rejected))
+        news = 0 if passed is None else _news(rows, rejected, ground.settled, passed)
+        if not feasible:
+            return np.full(len(rows), NOT_FEASIBLE), 0, -1, news
+        values = sum_of_scores(self._following, view, rows, None if rejected is None else ~rejected)
+        if ground.lasting is not None:
+            values += column_at(rows, ground.lasting)
+        values *= RANKS
+        values -= column_at(rows, view.nodes.name_ranks())
+        if rejected is not None:
+            values[rejected] = NOT_FEASIBLE
+        return values, feasible, int(values.argmax()), news
+
+    def _rejected(self, view: View, ground: Ground, rows: RowArray) -> BoolArray | None:
+        """(rows,) which rows are not feasible; None: all are."""
+        rejected: BoolArray | None = column_at(rows, ground.settled) if ground.any_settled else None
+        for _, plugin, _, state in self.moving:
+            if not self._profile.sure_filters[plugin.name](state, view):
+                codes = plugin.filter(state, view, rows)
+                if np.count_nonzero(codes):
+                    rejected = codes != 0 if rejected is None else rejected | (codes != 0)
+        return rejected
+
+    def _ask_about_one(self, view: View, ground: Ground, row: int) -> int:
+        for _, _, filter_one, state in self.moving:
+            if filter_one(state, view, row):
+                return NOT_FEASIBLE
+        total = 0 if ground.lasting is None else ground.lasting.item(row)
+        for entry in self._following:
+            total += weighted_one(entry, view, row)
+        return total * RANKS - view.nodes.name_ranks().item(row)
+
+
+def _news(rows: RowArray, rejected: BoolArray | None, settled: BoolArray, passed: BoolArray) -> int:
+    """For how many rows the verdict may not be what it was: the code of a filter may have changed."""
+    before = column_at(rows, passed)
+    if rejected is None:
+        return len(rows) - int(np.count_nonzero(before))
+    return int(np.count_nonzero(np.where(rejected, before | ~column_at(rows, settled), ~before)))
+
+
+def _steps_of(profile: Profile, moving: Sequence[Moving], following: Sequence[Plain]) -> tuple[Step, ...] | None:
+    """What the compiled loops need to know; None if they do not know all of these rules."""
+    steps = []
+    for each in moving:
+        rule = profile.compiled_filters[each.plugin.name](each.state)
+        if rule is None:
+            return None
+        steps.append(Step(rule.number, 0, rule.amounts))
+    for scorer, state in following:
+        rule = scorer.rule(state)
+        if rule is None:
+            return None
+        steps.append(Step(rule.number, scorer.weight, rule.amounts))
+    return tuple(steps)

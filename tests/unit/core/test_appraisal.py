@@ -1,0 +1,146 @@
+"""One pass of compiled loops, array code, and plugins that are asked about a single row come to the same values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.preempting import default_profile
+from tests.support import cache_of
+
+from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, total_of
+from bayplan.core.cache import Cache
+from bayplan.core.columns import every_row, row_array
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.cycle import attempt
+from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.timed_plugins import timed_profile
+from bayplan.core.framework.timing import Stopwatch
+from bayplan.core.framework.verdict import CycleError
+from bayplan.core.ground import Ground, Plain, ground_for, local_states
+from bayplan.model.kinds import Object
+from bayplan.testing.builders import node, pod
+
+pytestmark = pytest.mark.usefixtures("either_way")
+
+PROFILE = default_profile()
+#: Of any size and with anything on them; one is closed, one holds a large image, and rows are not in order of names.
+NODES: tuple[Object, ...] = (
+    node("d").capacity(cpu=2, memory="4Gi").obj(),
+    node("b").capacity(cpu=8, memory="8Gi", pods=2).obj(),
+    node("c").capacity(cpu=8, memory="32Gi").unschedulable().obj(),
+    node("a").capacity(cpu=8, memory="32Gi").image("large:1", size_bytes=700 << 20).obj(),
+    node("e").capacity(cpu=8, memory="32Gi").obj(),
+    pod("on-b").cpu(5).memory("1Gi").running("b").obj(),
+    pod("idle").running("b").obj(),
+    pod("on-e").cpu(1).memory("1Gi").running("e").obj(),
+)
+#: Local score plugins that are not normalized.
+BY_ITSELF = {"NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality"}
+PODS = {
+    "fits on some": pod("p").cpu(3).memory("1Gi"),
+    "fits nowhere": pod("p").cpu(64),
+    "asks for nothing": pod("p"),
+    "wants an image": pod("p").cpu(1).image("large:1"),
+    "wants a port": pod("p").cpu(1).port(host=80),
+}
+
+
+def appraisal_of(cache: Cache, info: PodInfo, profile: Profile = PROFILE) -> tuple[Appraisal, Ground]:
+    view = cache.view()
+    ground = ground_for(profile, info, view)
+    assert isinstance(ground, Ground)
+    states = local_states(profile, info, view, ground)
+    assert states is not None
+    return Appraisal(profile, info, view, states), ground
+
+
+def asked_one_by_one(cache: Cache, info: PodInfo, row: int) -> int | None:
+    """The total, from what each plugin says of the row by itself; None if one rejects it."""
+    found = attempt(PROFILE, info, cache.view())
+    if found.scored is None or found.scored.totals is None or row not in found.scored.rows:
+        return None
+    here = found.scored.rows == row
+    return sum(int(scores[here][0]) for name, scores in found.scored.by_plugin.items() if name in BY_ITSELF)
+
+
+@pytest.mark.parametrize("kind", PODS)
+def test_all_rows_some_rows_and_one_row(kind: str) -> None:
+    cache = cache_of(*NODES)
+    info, every = cache.info(PODS[kind].obj()), every_row(cache.nodes.count)
+    appraisal, ground = appraisal_of(cache, info)
+    expected = [asked_one_by_one(cache, info, row) for row in every.tolist()]
+    values, feasible, best, _ = appraisal.of_rows(cache.view(), ground, every)
+    ranks = cache.nodes.name_ranks()
+    totals = [None if values[row] == NOT_FEASIBLE else total_of(values, row, ranks) for row in every.tolist()]
+    assert totals == expected
+    assert feasible == len(totals) - totals.count(None)
+    assert best == (int(values.argmax()) if feasible else -1)
+    some = row_array([3, 0, 3])
+    assert appraisal.of_rows(cache.view(), ground, some)[0].tolist() == values[some].tolist()
+    for row in np.flatnonzero(~ground.settled).tolist():
+        assert appraisal.of_one(cache.view(), ground, row) == values[row]
+
+
+def test_of_equal_totals_the_smallest_name_has_the_highest_value() -> None:
+    cache = cache_of(*(node(name).capacity(cpu=4).obj() for name in "cab"))
+    appraisal, ground = appraisal_of(cache, cache.info(pod("p").cpu(1).obj()))
+    values, _, best, _ = appraisal.of_rows(cache.view(), ground, every_row(3))
+    assert cache.nodes.names[best] == "a"
+    assert sorted("cab", key=dict(zip("cab", values, strict=True)).__getitem__) == ["c", "b", "a"]
+
+
+def test_who_rejects_a_row_and_why() -> None:
+    cache = cache_of(*NODES)
+    appraisal, _ = appraisal_of(cache, cache.info(pod("p").cpu(3).obj()))
+    position, code = appraisal.failure_of(cache.view(), cache.nodes.rows_by_name["d"])
+    assert PROFILE.filter[position].name == "NodeResourcesFit"
+    assert code != 0
+
+
+def test_what_changes_is_seen() -> None:
+    cache = cache_of(*NODES)
+    info = cache.info(pod("p").cpu(3).obj())
+    appraisal, ground = appraisal_of(cache, info)
+    row = cache.nodes.rows_by_name["e"]
+    before = appraisal.of_one(cache.view(), ground, row)
+    cache.add_pod(pod("more").cpu(1).memory("1Gi").running("e").obj())
+    after = appraisal.of_one(cache.view(), ground, row)
+    assert after < before - RANKS // 2
+    cache.add_pod(pod("most").cpu(5).running("e").obj())
+    assert appraisal.of_one(cache.view(), ground, row) == NOT_FEASIBLE
+
+
+def test_a_score_out_of_range_is_an_error() -> None:
+    cache = cache_of(node("n0").capacity(cpu=4).obj())
+    info = cache.info(pod("p").cpu(1).obj())
+    appraisal, ground = appraisal_of(cache, info)
+    appraisal._steps = None  # as where a plugin has no compiled rule
+    (scorer, state), *others = appraisal._following
+    appraisal._following = [Plain(scorer._replace(score_one=lambda *_: 101), state), *others]
+    with pytest.raises(CycleError, match="invalid score 101"):
+        appraisal.of_one(cache.view(), ground, 0)
+
+
+class Nobody:
+    """Wants to know nothing."""
+
+    def called(self, *_: object) -> None: ...
+
+    def hinted(self, *_: object, **__: object) -> None: ...
+
+    def handled(self, *_: object) -> None: ...
+
+    def looked_up(self, *_: object, **__: object) -> None: ...
+
+
+def test_while_plugins_are_timed_each_is_asked() -> None:
+    stopwatch = Stopwatch(lambda: 0, Nobody())
+    cache = cache_of(*NODES)
+    appraisal, ground = appraisal_of(cache, cache.info(pod("p").cpu(1).obj()), timed_profile(PROFILE, stopwatch))
+    every = every_row(cache.nodes.count)
+    untimed = appraisal.of_rows(cache.view(), ground, every)[0].tolist()
+    stopwatch.start(0)
+    assert appraisal.of_rows(cache.view(), ground, every)[0].tolist() == untimed
+    assert [appraisal.of_one(cache.view(), ground, row) for row in (0, 3)] == [untimed[0], untimed[3]]
+    asked = {(step.plugin, step.point, step.calls) for step in stopwatch.finish() or ()}
+    assert {("NodeResourcesFit", "Filter", 3), ("NodeResourcesFit", "Score", 3)} <= asked
