@@ -26,7 +26,7 @@ _YOUNG_MIN: Final = 2_000
 #: Of that many looks, the last makes those old that outlived all of them.
 _ROUNDS: Final = 4
 #: More new objects than this come from reading something large, such as a list of all pods, and are there to stay.
-YOUNG_MAX: Final = 50_000
+YOUNG_MAX: Final = 20_000
 
 
 class YoungCollector:
