@@ -29,13 +29,13 @@ from bayplan.core.scheduler import Scheduler
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
+from bayplan.model.well_known import HOSTNAME as HOST
+from bayplan.model.well_known import TO_BE_DELETED, ZONE
 from bayplan.testing.builders import node, pod
 from bayplan.testing.in_use import vocabularies, worked_out
 
 SMALLEST, LARGEST = 50, 2_000
 PODS_ALIVE = 300
-HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
-AUTOSCALER_TAINT = "ToBeDeletedByClusterAutoscaler"
 SECOND = 10**9
 
 
@@ -88,7 +88,7 @@ class Cluster:
     def remove_node(self) -> None:
         """The oldest one, tainted first."""
         going = self.nodes.popleft()
-        taint = node("x").taint(AUTOSCALER_TAINT, str(1_700_000_000 + self.now // SECOND)).obj().spec.taints
+        taint = node("x").taint(TO_BE_DELETED, str(1_700_000_000 + self.now // SECOND)).obj().spec.taints
         tainted = replace(going, spec=replace(going.spec, taints=taint))
         self.scheduler.observe(ObjectChanged(going, tainted), self.now)
         for each in [each for each in self.pods if each.spec.node_name == going.metadata.name]:

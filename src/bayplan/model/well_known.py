@@ -44,3 +44,6 @@ INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 PV_PROTECTION: Final = "kubernetes.io/pv-protection"
 PVC_PROTECTION: Final = "kubernetes.io/pvc-protection"
 SERVICE_NAME: Final = "kubernetes.io/service-name"
+
+#: The taint that Cluster Autoscaler puts on a node before it removes it.
+TO_BE_DELETED: Final = "ToBeDeletedByClusterAutoscaler"

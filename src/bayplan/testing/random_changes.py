@@ -31,7 +31,7 @@ from bayplan.model.pod import Pod, Toleration
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.timestamps import format_time
-from bayplan.model.well_known import READY, TAINT_EFFECTS, ZONE
+from bayplan.model.well_known import READY, TAINT_EFFECTS, TO_BE_DELETED, ZONE
 from bayplan.model.workloads import (
     CronJob,
     DaemonSet,
@@ -80,7 +80,7 @@ from bayplan.testing.random_objects import OBJECT_CHANGES
 from bayplan.testing.random_workloads import REMAKERS, draw_workload
 
 #: Taints of the cluster autoscaler; their values are times.
-CANDIDATE, DOOMED = "DeletionCandidateOfClusterAutoscaler", "ToBeDeletedByClusterAutoscaler"
+CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
 
 # ---------------------------------------------------------------- workloads and pods
 
@@ -322,13 +322,13 @@ def retire_node(world: ChangingWorld, node: Node, now: int) -> None:
     candidate = Taint(key=CANDIDATE, value=str(now // SECOND), effect="PreferNoSchedule")
     world.command(SetTaints((name,), add=(candidate,)), now)
     marked_at = now + draw.number(0, 3_000) * MILLISECOND
-    doomed = Taint(key=DOOMED, value=str(marked_at // SECOND), effect="NoSchedule")
+    doomed = Taint(key=TO_BE_DELETED, value=str(marked_at // SECOND), effect="NoSchedule")
     world.command(SetTaints((name,), add=(doomed,)), marked_at)
     ends_at = marked_at + draw.number(0, 5_000) * MILLISECOND
     if draw.pick("retired nodes", "go", "go", "are spared") == "go":
         world.command(Delete((reference_to(node),)), ends_at)
     else:
-        world.command(SetTaints((name,), remove=((DOOMED, ""), (CANDIDATE, ""))), ends_at)
+        world.command(SetTaints((name,), remove=((TO_BE_DELETED, ""), (CANDIDATE, ""))), ends_at)
 
 
 def grow_and_shrink(world: ChangingWorld, now: int) -> bool:

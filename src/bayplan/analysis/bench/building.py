@@ -66,15 +66,13 @@ from bayplan.model.volumes import (
     Volume,
     VolumeResourceRequirements,
 )
-from bayplan.model.well_known import HOSTNAME, ZONE
+from bayplan.model.well_known import HOSTNAME, TO_BE_DELETED, ZONE
 
 NAMESPACE = "bench"
 DEVICE_DRIVER = "devices.bench"
 PODS_AT_ONCE = 10_000
 #: Nodes that join one after another before as many leave.
 SCALED_IN_A_ROW = 10
-#: The taint that Cluster Autoscaler puts on a node before it removes it.
-TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 
 
 def nodes_of(workload: Workload, count: int, first: int = 0) -> Iterator[Node]:
