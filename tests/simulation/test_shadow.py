@@ -90,6 +90,6 @@ def test_a_journal_of_the_shadow_replays(seed: int) -> None:
 
 def test_two_schedulers_that_are_not_alike_are_told_apart() -> None:
     """And for the right reason."""
-    found = watched(19, load_configuration(MOST_ALLOCATED))
+    found = watched(23, load_configuration(MOST_ALLOCATED))
     assert len(found.placement_differences) > 3
     assert all("NodeResourcesFit" in difference.why for difference in found.placement_differences)
