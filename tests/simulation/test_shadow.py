@@ -18,7 +18,7 @@ from bayplan.worlds.shadow_findings import AGREED, Findings
 
 #: Seeds of worlds without faults, in which pods do not go round in circles, and few preemptors come at one instant.
 #: Faults are the other scheduler's alone, and of many at once it decides some before the shadow has heard of the first.
-SEEDS = (0, 1, 11, 19, 29, 41, 47, 57, 67, 86)
+SEEDS = (1, 11, 19, 23, 29, 41, 47, 57, 67, 86)
 MOST_ALLOCATED = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
     "kind": "KubeSchedulerConfiguration",
