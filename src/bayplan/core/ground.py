@@ -87,6 +87,8 @@ class Ground:
         log = view.nodes.spec_changes
         if log.position == self._spec_position and view.nodes.count == len(self.settled):
             return True
+        if view.nodes.count < len(self.settled):
+            return False
         rows = _followable(log, self._spec_position)
         # A resource that no node had before may be one of those that count.
         if rows is None or not self.profile.follows_nodes or view.nodes.resources.version != self._resources_version:

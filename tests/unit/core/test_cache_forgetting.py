@@ -135,6 +135,24 @@ def test_the_label_columns_asked_for_last_are_kept() -> None:
     assert len(cache.nodes.labels.columns) == COLUMNS_MAX
 
 
+def test_answers_follow_a_table_that_gets_shorter_while_pods_come() -> None:
+    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    for number in range(200):
+        cache.add(node(f"n{number:03}").capacity(cpu="64", pods=99).obj())
+    for number in reversed(range(10, 200)):
+        decided(cache, decider, pod(f"p{number}").cpu("1").obj())
+        cache.remove_pod(f"default/p{number}")
+        cache.add(pod(f"keeps-{number}").cpu("1").node("n000").obj())
+        cache.remove_pod(f"default/keeps-{number}")
+        waiting = cache.info(pod("waits").cpu("1").obj())
+        assert isinstance(decider.decide(waiting, cache.view()), Fits)
+        cache.remove_node(f"n{number:03}")
+        choice = decider.decide(waiting, cache.view())
+        assert isinstance(choice, Fits)
+        assert cache.nodes.names[choice.row] == "n000"
+    assert cache.nodes.count < 100
+
+
 def test_the_table_gets_shorter_when_most_nodes_have_left() -> None:
     cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
     for number in range(300):
