@@ -148,7 +148,7 @@ def live_through_bugs(seed: int, monkeypatch: pytest.MonkeyPatch, share: float) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", (0, 1, 3, 4))
+@pytest.mark.parametrize("seed", [0, 1, 3, 4])
 def test_a_world_heals_from_bugs_of_the_scheduler(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert live_through_bugs(seed, monkeypatch, share=0.002) > 5
 
