@@ -22,7 +22,7 @@ from tests.oracle.changing_sequences import (
 from tests.oracle.comparing_decisions import PROFILES, act, agreed, play
 
 from bayplan.core import deciding, ranking, scales, standing
-from bayplan.core.columns import changes, counters, labels, levels
+from bayplan.core.columns import changes, counters, labels, levels, nodes
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Unschedulable
 from bayplan.core.plugins.pod_topology_spread import grouping as spread_grouping
@@ -88,6 +88,7 @@ def test_little_is_kept(steps: list[Step]) -> None:
         patched.setattr(deciding, "GONE_MAX", 0)
         patched.setattr(counters, "COUNTS_BYTES_MAX", 5_000)
         patched.setattr(labels, "COLUMNS_MAX", 1)
+        patched.setattr(nodes, "INITIAL_CAPACITY", 1)  # the table gets shorter as soon as half of it is free
         patched.setattr(candidates, "FEW_NODES", 1)
         play(steps)
 
