@@ -108,6 +108,7 @@ class Placer:
         self._ties = TieRecorder(cache.nodes) if keeps_ties else None
         self._tries_gated = tries_gated
         self._overtaken: set[str] = set()  # pods whose nomination was ended by others
+        self._waiting: list[PodInfo] = []  # found no place; what was worked out for them serves the next of their shape
 
     def place(self, pod: Pod) -> PlacedPod:
         """Decide on the pod, evict its victims if it has any, and put it onto its node."""
@@ -126,6 +127,7 @@ class Placer:
             # The attempt itself failed, which is this pod's trouble and nobody else's.
             return PlacedPod(info.key, None, None, message=error.message)
         if isinstance(choice, Unschedulable):
+            self._waiting.append(info)
             message = choice.diagnosis.message
             if not choice.keeps_nomination and info.key in cache.pods.rows_by_key:
                 cache.remove_pod(info.key)  # preemption looked in vain: nothing is kept for the pod any longer
