@@ -245,6 +245,32 @@ def test_all_rules_together(given_tables: Tables, steps: Steps, data: st.DataObj
         assert news == changed + sum(not (passes or passed[row] or settled[row]) for row, passes in pairs)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_the_usual_rules_together(seed: int) -> None:
+    """There is a shorter way for pods that ask for cpu and memory under the default profile, unless amounts are odd."""
+    rng = np.random.default_rng(seed)
+    count, limit = BLOCK + 44, int(rng.choice([3, 3, 100, 1 << 44, 1 << 54]))
+    allocatable = rng.integers(rng.integers(0, 2), limit, (count, COLUMNS), endpoint=True)
+    requested = rng.integers(0, allocatable, endpoint=True)
+    nonzero = requested[:, :2] + rng.integers(0, 3, (count, 2))
+    pods, ranks, settled = rng.integers(0, 4, (count, 2)), rng.permutation(count), rng.random(count) < 0.1
+    given_tables = Tables(allocatable, requested, nonzero, pods[:, 0], pods[:, 1])
+    asked, scored, balanced = (rng.integers(0, min(limit, 1 << 44) // 2, 2, endpoint=True).tolist() for _ in range(3))
+    weights = rng.integers(1, 9, 2).tolist()
+    steps = (
+        (loops.FIT_CODES, 0, tuple(("name", at, asked[at], 2 << at, False) for at in range(rng.integers(0, 3)))),
+        (loops.LEAST_ALLOCATED, int(rng.integers(1, 5)), tuple((at, scored[at], weights[at]) for at in range(2))),
+        (loops.BALANCED, int(rng.integers(1, 5)), tuple((at, balanced[at], 1) for at in range(2))),
+    )
+    taken = np.asfortranarray(np.column_stack((pods[:, 1], nonzero, requested)))
+    values = answers(None, count)
+    arrays = (np.asfortranarray(allocatable), taken, given_tables.allowed_pods, ranks)
+    compiled.appraise(values, None, *arrays, settled, None, None, steps, 32)
+    assert values.tolist() == [
+        place_in_ranking(given_tables, row, steps, settled, None, int(ranks[row])) for row in range(count)
+    ]
+
+
 @settings(max_examples=100)
 @given(seed=st.integers(0, 2**32), data=st.data())
 def test_a_ranking_that_changes(seed: int, data: st.DataObject) -> None:

@@ -39,15 +39,15 @@ _DIGITS_LIMIT = 4_000
 @lru_cache(maxsize=8_192, typed=True)
 def parse_quantity(raw: RawQuantity) -> int:
     """The exact value in nano units; ValueError with Kubernetes' own wording when malformed."""
-    if isinstance(raw, bool):
-        raise ValueError(FORMAT_MESSAGE)
-    if isinstance(raw, int):
-        return raw * NANO_PER_UNIT
     if isinstance(raw, str):
         digits = raw.rstrip(_PLAIN_SUFFIX_LETTERS)
         factor = _PLAIN_FACTORS.get(raw[len(digits) :])
         if factor is not None and len(digits) < _PLAIN_DIGITS_MAX and digits.isascii() and digits.isdecimal():
             return int(digits) * factor
+    elif isinstance(raw, int):
+        if isinstance(raw, bool):
+            raise ValueError(FORMAT_MESSAGE)
+        return raw * NANO_PER_UNIT
     # JSON values lose surrounding blanks before parsing; a float shows the digits it was written with.
     text = raw.strip() if isinstance(raw, str) else repr(raw)
     match = _QUANTITY.fullmatch(text)
@@ -111,7 +111,7 @@ def _without_digits(suffix: str) -> int:
 
 
 def _scaled_down(nano: int, divisor: int) -> int:
-    scaled = _ceil_div(nano, divisor) if nano >= 0 else -_ceil_div(-nano, divisor)
+    scaled = -(-nano // divisor) if nano >= 0 else nano // divisor
     return scaled if -INT64_MAX - 1 <= scaled <= INT64_MAX else 0
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -21,6 +20,7 @@ from bayplan.model.conditions import find_condition
 from bayplan.model.meta import RawQuantity
 from bayplan.model.pod import Container, Pod
 from bayplan.model.quantity import milli_value, parse_quantity, whole_value
+from bayplan.model.structs import Struct
 
 CPU = 0
 MEMORY = 1
@@ -82,8 +82,7 @@ class ResourceVocabulary(Vocabulary[str]):
         return resource
 
 
-@dataclass(frozen=True, slots=True)
-class PodRequests:
+class PodRequests(Struct, frozen=True):
     """What one pod asks for, as each reader of it counts.
 
     The dictionaries are shared between pods with the same requests: read them, never write to them.
@@ -104,13 +103,22 @@ class PodRequests:
     nonzero_memory_bytes: int
     scored: dict[str, int]
 
+    def distinct(self) -> tuple[object, ...]:
+        """All that it says; most pods say the same to every reader."""
+        if self.used is self.asked is self.scored:
+            return (self.asked,)
+        return self.asked, self.used, self.nonzero_cpu_milli, self.nonzero_memory_bytes, self.scored
+
 
 def pod_requests(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> PodRequests:
     """The requests of `pod`, for every reader at once."""
+    spec, agrees = pod.spec, status_agrees(pod)
+    if agrees and len(spec.containers) == 1 and not (spec.init_containers or spec.resources or spec.overhead):
+        return _requests_of_container(tuple(spec.containers[0].resources.requests.items()))
     shape = _shape(pod)
     if not gates.pod_level_resources:
         shape = shape._replace(pod_level=())
-    return _requests_of_shape(shape) if status_agrees(pod) else _requests_with_status(pod, shape, gates)
+    return _requests_of_shape(shape) if agrees else _requests_with_status(pod, shape, gates)
 
 
 def allocatable_amounts(raw: Mapping[str, RawQuantity]) -> tuple[dict[str, int], int]:
@@ -182,15 +190,16 @@ def _shape(pod: Pod) -> _Shape:
 
 
 @lru_cache(maxsize=_REMEMBERED_SHAPES)
+def _requests_of_container(items: RawItems) -> PodRequests:
+    """Of a pod with one container and nothing else that counts."""
+    asked = _rounded(_nano_amounts(items))
+    if CPU_NAME in asked and MEMORY_NAME in asked:  # no default can show, so all count the same
+        return PodRequests(asked, asked, asked[CPU_NAME], asked[MEMORY_NAME], asked)
+    return _requests_of_shape(_Shape((items,), (), (), ()))
+
+
+@lru_cache(maxsize=_REMEMBERED_SHAPES)
 def _requests_of_shape(shape: _Shape) -> PodRequests:
-    if len(shape.containers) == 1 and not (shape.init_containers or shape.pod_level or shape.overhead):
-        asked = _rounded(_nano_amounts(shape.containers[0]))
-        if CPU_NAME in asked and MEMORY_NAME in asked:  # no default can show, so all count the same
-            return PodRequests(asked, asked, asked[CPU_NAME], asked[MEMORY_NAME], asked)
-    return _requests_of_any_shape(shape)
-
-
-def _requests_of_any_shape(shape: _Shape) -> PodRequests:
     specified = _specified_demand(shape)
     return _requests(specified, specified, _few_nano_amounts(shape.overhead))
 
@@ -380,4 +389,5 @@ def _few_nano_amounts(items: RawItems) -> NanoAmounts:
 
 
 def _rounded(amounts: NanoAmounts) -> dict[str, int]:
-    return {name: amount(name, nano) for name, nano in amounts.items()}
+    # As `amount` does, without a call for each.
+    return {name: milli_value(nano) if name == CPU_NAME else whole_value(nano) for name, nano in amounts.items()}

@@ -213,7 +213,7 @@ class Shapes:
 
     def _make(self, content: bytes, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None) -> PodShape:
         requests = pod_requests(Pod(metadata=meta, spec=bare), self._gates)
-        scalars = [name for name in {**requests.asked, **requests.used} if name not in _BASIC_NAMES]
+        is_basic = requests.used is requests.asked and requests.asked.keys() <= _BASIC_NAMES
         constraints = self.constraints.take(fingerprint(_constraints_of(bare)))
         self._last_serial += 1
         used = _Used(
@@ -221,8 +221,8 @@ class Shapes:
             self._last_serial,
             self.identities.take(Identity(meta.namespace, tuple(sorted(meta.labels.items())))),
             constraints,
-            self.demands.take(fingerprint((constraints, requests))),
-            tuple(map(self._resources.take, scalars)),
+            self.demands.take(fingerprint((constraints, *requests.distinct()))),
+            () if is_basic else tuple(map(self._resources.take, _scalars_of(requests))),
         )
         shape = _make_shape(used, meta, bare, controller, requests)
         found = _ShapeRef(shape, self._departed.append)
@@ -259,6 +259,10 @@ class Shapes:
                 self._resources.drop(resource)
             self.departures += 1
             yield used.shape, used.identity if self.identities.drop(used.identity) else None
+
+
+def _scalars_of(requests: PodRequests) -> list[str]:
+    return [name for name in {**requests.asked, **requests.used} if name not in _BASIC_NAMES]
 
 
 def _owner(controller: OwnerReference | None) -> tuple[str, str, str] | None:

@@ -17,6 +17,9 @@ from numpy.typing import DTypeLike, NDArray
 from bayplan.core.columns.resources import ResourceVocabulary
 
 INITIAL_CAPACITY = 64
+#: Rows that nobody uses between the columns of a table: were they a power of two apart, a processor's cache could hold
+#: the same rows of a few columns only.
+APART = 24
 #: Width of a column that holds an amount of each resource.
 PER_RESOURCE = -1
 
@@ -102,7 +105,10 @@ class Table:
         """New arrays of the present capacity and width; what is new in them holds the fill values."""
         for name, (dtype, fill, width, by_width, more) in self._columns.items():
             widths = () if width is None else (more + (self._width if width == PER_RESOURCE else width),)
-            new = np.full((self._capacity, *widths), fill, dtype=dtype, order="F" if by_width else "C")
+            if by_width:
+                new = np.full((self._capacity + APART, *widths), fill, dtype=dtype, order="F")[: self._capacity]
+            else:
+                new = np.full((self._capacity, *widths), fill, dtype=dtype)
             if name in self._buffers:
                 old = self._buffers[name]
                 new[tuple(map(slice, old.shape))] = old
