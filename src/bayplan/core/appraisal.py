@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, column_at, loops
-from bayplan.core.columns.loops import Step
+from bayplan.core.columns import BoolArray, IntArray, RowArray, column_at, every_row, loops
+from bayplan.core.columns.loops import Outline, Step
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import SKIP, FilterPlugin, State
 from bayplan.core.framework.profile import OneRow, Profile
@@ -60,15 +60,21 @@ class Moving(NamedTuple):
 Appraised: TypeAlias = tuple[IntArray, int, int, int]
 
 
+def appraised_by(outline: Outline, profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Appraised | None:
+    """All rows, for a pod that asks plainly (see `PodShape`); None if plugins have to be asked."""
+    if loops.compiled is None or _is_timed(profile):
+        return None
+    return _applied(loops.compiled, outline.steps(pod.shape.requests.asked), view, ground, every_row(view.nodes.count))
+
+
 class Appraisal:
     """For pods that look alike to local plugins. `states` are those of the profile's local filters."""
 
-    __slots__ = ("_following", "_profile", "_steps", "_stopwatch", "moving")
+    __slots__ = ("_following", "_profile", "_steps", "moving")
 
     def __init__(self, profile: Profile, pod: PodInfo, view: View, states: Sequence[State]) -> None:
         filters, first = profile.local_filters, profile.lasting_filter_count
         self._profile = profile
-        self._stopwatch = profile.stopwatch
         self.moving = [
             Moving(position, filters[position], profile.one_row_filters[filters[position].name], states[position])
             for position in range(first, len(filters))
@@ -79,14 +85,10 @@ class Appraisal:
 
     def of_rows(self, view: View, ground: Ground, rows: RowArray, passed: BoolArray | None = None) -> Appraised:
         """Rows may be given several times. `passed` (nodes,) says which were feasible before."""
-        compiled, nodes = self._applied_by(), view.nodes
-        if compiled is None:
+        compiled = self._applied_by()
+        if compiled is None or self._steps is None:
             return self._ask_about(view, ground, rows, passed)
-        given = loops.given_rows(rows, nodes.count)
-        values = loops.empty_for(given, nodes.count)
-        tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nodes.name_ranks())
-        known = (ground.settled, ground.lasting, passed)
-        return values, *compiled.appraise(values, given, *tables, *known, self._steps, RANK_BITS)
+        return _applied(compiled, self._steps, view, ground, rows, passed)
 
     def of_one(self, view: View, ground: Ground, row: int) -> int:
         """The value of a row that is not settled."""
@@ -101,9 +103,11 @@ class Appraisal:
 
     def _applied_by(self) -> ModuleType | None:
         """The compiled loops, unless plugins have to be asked: their rules are unknown, or somebody times them."""
-        stopwatch = self._stopwatch
-        is_timed = stopwatch is not None and stopwatch.running
-        return None if self._steps is None or is_timed else loops.compiled
+        return None if self._steps is None or _is_timed(self._profile) else loops.compiled
+
+    def outline(self, view: View) -> Outline | None:
+        """For pods that ask for other amounts of the same resources; None if plugins have to be asked."""
+        return None if self._steps is None else Outline(self._steps, view.nodes.resources.values)
 
     def failure_of(self, view: View, row: int) -> tuple[int, int]:
         """The position of the filter that rejects the row, and its code."""
@@ -148,6 +152,26 @@ class Appraisal:
         return total * RANKS - view.nodes.name_ranks().item(row)
 
 
+def _is_timed(profile: Profile) -> bool:
+    return profile.stopwatch is not None and profile.stopwatch.running
+
+
+def _applied(
+    compiled: ModuleType,
+    steps: tuple[Step, ...],
+    view: View,
+    ground: Ground,
+    rows: RowArray,
+    passed: BoolArray | None = None,
+) -> Appraised:
+    nodes = view.nodes
+    given = loops.given_rows(rows, nodes.count)
+    values = loops.empty_for(given, nodes.count)
+    tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nodes.name_ranks())
+    known = (ground.settled, ground.lasting, passed)
+    return values, *compiled.appraise(values, given, *tables, *known, steps, RANK_BITS)
+
+
 def _news(rows: RowArray, rejected: BoolArray | None, settled: BoolArray, passed: BoolArray) -> int:
     """For how many rows the verdict may not be what it was: the code of a filter may have changed."""
     before = column_at(rows, passed)
@@ -158,15 +182,15 @@ def _news(rows: RowArray, rejected: BoolArray | None, settled: BoolArray, passed
 
 def _steps_of(profile: Profile, moving: Sequence[Moving], following: Sequence[Plain]) -> tuple[Step, ...] | None:
     """What the compiled loops need to know; None if they do not know all of these rules."""
-    steps = []
+    steps: list[Step] = []
     for each in moving:
         rule = profile.compiled_filters[each.plugin.name](each.state)
         if rule is None:
             return None
-        steps.append(Step(rule.number, 0, rule.amounts))
+        steps.append((rule.number, 0, rule.amounts))
     for scorer, state in following:
         rule = scorer.rule(state)
         if rule is None:
             return None
-        steps.append(Step(rule.number, scorer.weight, rule.amounts))
+        steps.append((rule.number, scorer.weight, rule.amounts))
     return tuple(steps)

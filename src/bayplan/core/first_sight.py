@@ -8,7 +8,7 @@ not read the cluster may have something to say: where others do, or pods are nom
 
 from __future__ import annotations
 
-from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, tied_from, total_of
+from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, Appraised, appraised_by, tied_from, total_of
 from bayplan.core.columns import every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Fits
@@ -22,10 +22,10 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
     """The same choice as with a standing. None when it takes more than the local plugins, or nothing fits."""
     if view.nominated or _others_speak(profile, pod, view):
         return None
-    states = local_states(profile, pod, view, ground)
-    if states is None:
+    appraised = _appraised(profile, pod, view, ground)
+    if appraised is None:
         return None
-    values, feasible, row, _ = Appraisal(profile, pod, view, states).of_rows(view, ground, every_row(view.nodes.count))
+    values, feasible, row, _ = appraised
     if not feasible:
         return None
     if ground.varying:
@@ -35,6 +35,23 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
         row = int(values.argmax())
     total = total_of(values, row, view.nodes.name_ranks())
     return Fits(row, total + ground.constant, values, tied_from(total))
+
+
+def _appraised(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Appraised | None:
+    """All nodes, by the outline for such pods if there is one. None when a local plugin narrows the search."""
+    shape = pod.shape
+    names = tuple(shape.requests.asked) if shape.asks_plainly and profile.follows_requests else None
+    outline = ground.outlines.get(names) if names is not None else None
+    appraised = appraised_by(outline, profile, pod, view, ground) if outline is not None else None
+    if appraised is not None:
+        return appraised
+    states = local_states(profile, pod, view, ground)
+    if states is None:
+        return None
+    appraisal = Appraisal(profile, pod, view, states)
+    if names is not None:
+        ground.outlines[names] = appraisal.outline(view)
+    return appraisal.of_rows(view, ground, every_row(view.nodes.count))
 
 
 def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, lengthened
 from bayplan.core.columns.changes import ChangeLog
+from bayplan.core.columns.loops import Outline
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, run_filters
 from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, FilterPlugin, Ready, ScorePlugin, State
@@ -59,6 +60,8 @@ class Ground:
         self.profile = profile
         self.states = states
         self.version = 0  # grows when the scores of all nodes change, not just those of some
+        #: By the names of what pods ask for. Device classes count in them: when these change, the ground is made anew.
+        self.outlines: dict[tuple[str, ...], Outline | None] = {}
         self._spec_position = nodes.spec_changes.position
         self._resources_version = nodes.resources.version
         self._images_at = (nodes.image_version, nodes.alive_count)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, loops, row_array
-from bayplan.core.columns.loops import Rule, Step
+from bayplan.core.columns.loops import Rule
 from bayplan.core.filtering import WhatIf
 from bayplan.core.framework.contract import (
     SKIP,
@@ -106,7 +106,7 @@ def _compare_rule(what: str, rule: Rule | None, answers: IntArray | BoolArray, c
     nodes = case.view.nodes
     values, nothing = np.zeros(nodes.count, dtype=np.int64), np.zeros(nodes.count, dtype=np.int64)
     tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nothing)
-    loops.compiled.appraise(values, None, *tables, ~nodes.alive, None, None, (Step(rule.number, 1, rule.amounts),), 0)
+    loops.compiled.appraise(values, None, *tables, ~nodes.alive, None, None, ((rule.number, 1, rule.amounts),), 0)
     found = values if what == "score" else values == 0
     for row in case.alive_rows.tolist():
         said = f"{what}_rule stands for {found[row]} in row {row}, yet {what} gives {answers[row]}{when}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.preempting import default_profile
 from tests.support import cache_of
 
-from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, total_of
+from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, appraised_by, total_of
 from bayplan.core.cache import Cache
-from bayplan.core.columns import every_row, row_array
+from bayplan.core.columns import every_row, loops, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
 from bayplan.core.framework.profile import Profile
@@ -17,8 +19,10 @@ from bayplan.core.framework.timed_plugins import timed_profile
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.ground import Ground, Plain, ground_for, local_states
+from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod
+from bayplan.testing.pods import PodBuilder
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
@@ -144,3 +148,54 @@ def test_while_plugins_are_timed_each_is_asked() -> None:
     assert [appraisal.of_one(cache.view(), ground, row) for row in (0, 3)] == [untimed[0], untimed[3]]
     asked = {(step.plugin, step.point, step.calls) for step in stopwatch.finish() or ()}
     assert {("NodeResourcesFit", "Filter", 3), ("NodeResourcesFit", "Score", 3)} <= asked
+
+
+#: Ask for nothing but amounts, more than nothing, and each container for all that has a default.
+PLAIN_PODS = {
+    "little": pod("p").cpu(1).memory("1Gi"),
+    "much": pod("p").cpu(7).memory("1Gi"),
+    "more than any node has": pod("p").cpu(64).memory("1Gi"),
+}
+
+
+@pytest.mark.parametrize("kind", PLAIN_PODS)
+def test_an_outline_serves_pods_that_ask_for_other_amounts(kind: str) -> None:
+    cache = cache_of(*NODES)
+    view, info = cache.view(), cache.info(PLAIN_PODS[kind].obj())
+    other, _ = appraisal_of(cache, cache.info(pod("other").cpu(2).memory("3Gi").obj()))
+    appraisal, ground = appraisal_of(cache, info)
+    expected = appraisal.of_rows(view, ground, every_row(cache.nodes.count))
+    outline = other.outline(view)
+    assert outline is not None
+    found = appraised_by(outline, PROFILE, info, view, ground)
+    if loops.compiled is None:
+        assert found is None
+        return
+    assert found is not None
+    assert found[0].tolist() == expected[0].tolist()
+    assert found[1:3] == expected[1:3]
+
+
+@pytest.mark.parametrize(
+    ("asks", "plainly"),
+    [
+        (pod("p").cpu(1).memory("1Gi"), True),
+        (pod("p").request({"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"}), True),
+        (pod("p").cpu(1), False),  # memory is supposed
+        (pod("p").cpu(0).memory("1Gi"), False),
+        (pod("p").request({"cpu": "1", "memory": "1Gi", "example.com/device": "1"}), False),
+        (pod("p").cpu(1).memory("1Gi").overhead(cpu="1"), True),
+        (pod("p"), False),
+    ],
+)
+def test_who_asks_plainly(asks: PodBuilder, plainly: bool) -> None:
+    assert cache_of().info(asks.obj()).shape.asks_plainly == plainly
+
+
+def test_plugins_that_promise_nothing_leave_no_outline() -> None:
+    assert PROFILE.follows_requests
+    fit = PROFILE.filter[[plugin.name for plugin in PROFILE.filter].index("NodeResourcesFit")]
+    assert isinstance(fit, NodeResourcesFit)
+    silent = type("Silent", (NodeResourcesFit,), {"follows_requests": False})()
+    filters = tuple(silent if plugin is fit else plugin for plugin in PROFILE.filter)
+    assert not replace(PROFILE, filter=filters).follows_requests

@@ -7,6 +7,7 @@ them. Code that has both reads `loops.compiled` at each call, so that tests can 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -39,12 +40,34 @@ class Rule(NamedTuple):
     amounts: LoopAmounts
 
 
-class Step(NamedTuple):
-    """The same with the weight of a score."""
+#: The same with the weight of a score: number, weight, amounts.
+Step: TypeAlias = tuple[int, int, LoopAmounts]
+#: Where an amount goes: the name of what it is of, and what comes before and after it.
+Blank: TypeAlias = tuple[str, tuple[str | int, ...], tuple[str | int, ...]]
 
-    number: int
-    weight: int
-    amounts: LoopAmounts
+
+class Outline:
+    """Steps with blanks for the amounts, for pods that ask for the same resources."""
+
+    __slots__ = ("_steps",)
+
+    def __init__(self, steps: Sequence[Step], names: Sequence[str]) -> None:
+        """`names` are those of the columns."""
+        self._steps = [(number, weight, _blanks(number, amounts, names)) for number, weight, amounts in steps]
+
+    def steps(self, asked: Mapping[str, int]) -> tuple[Step, ...]:
+        """Filled in."""
+        return tuple(
+            [
+                (number, weight, tuple([(*before, asked[name], *after) for name, before, after in blanks]))
+                for number, weight, blanks in self._steps
+            ]
+        )
+
+
+def _blanks(rule: int, amounts: LoopAmounts, names: Sequence[str]) -> list[Blank]:
+    at = 2 if rule == FIT_CODES else 1  # after the column, as _loops.c reads it
+    return [(names[int(entry[at - 1])], entry[:at], entry[at + 1 :]) for entry in amounts]
 
 
 def given_rows(rows: Rows, count: int) -> RowArray | None:

@@ -73,6 +73,8 @@ class PodShape:
     has_pod_affinity: bool  # the affinity structs exist, even if they hold no term
     claim_names: tuple[str, ...]
     may_use_devices: bool  # has resource claims, or asks for resources that may come as devices
+    #: Asks for cpu, memory or ephemeral storage alone, more than nothing of each, and every reader sees just that.
+    asks_plainly: bool
     carried_ids: tuple[int, ...] = field(default=())  # set by the cache: ids of the terms in `CarriedTerms`
     #: Worked out for pods of this shape by plugins.
     remembered: dict[Hashable, Any] = field(default_factory=dict)
@@ -213,7 +215,7 @@ class Shapes:
 
     def _make(self, content: bytes, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None) -> PodShape:
         requests = pod_requests(Pod(metadata=meta, spec=bare), self._gates)
-        is_basic = requests.used is requests.asked and requests.asked.keys() <= _BASIC_NAMES
+        scalars = [name for name in {**requests.asked, **requests.used} if name not in _BASIC_NAMES]
         constraints = self.constraints.take(fingerprint(_constraints_of(bare)))
         self._last_serial += 1
         used = _Used(
@@ -222,7 +224,7 @@ class Shapes:
             self.identities.take(Identity(meta.namespace, tuple(sorted(meta.labels.items())))),
             constraints,
             self.demands.take(fingerprint((constraints, *requests.distinct()))),
-            () if is_basic else tuple(map(self._resources.take, _scalars_of(requests))),
+            tuple([self._resources.take(name) for name in scalars]),
         )
         shape = _make_shape(used, meta, bare, controller, requests)
         found = _ShapeRef(shape, self._departed.append)
@@ -259,10 +261,6 @@ class Shapes:
                 self._resources.drop(resource)
             self.departures += 1
             yield used.shape, used.identity if self.identities.drop(used.identity) else None
-
-
-def _scalars_of(requests: PodRequests) -> list[str]:
-    return [name for name in {**requests.asked, **requests.used} if name not in _BASIC_NAMES]
 
 
 def _owner(controller: OwnerReference | None) -> tuple[str, str, str] | None:
@@ -322,7 +320,7 @@ def _make_shape(
     controller: OwnerReference | None,
     requests: PodRequests,
 ) -> PodShape:
-    affinity = bare.affinity
+    affinity, is_basic = bare.affinity, requests.asked.keys() <= _BASIC_NAMES
     return PodShape(
         id=used.shape,
         serial=used.serial,
@@ -345,7 +343,8 @@ def _make_shape(
                 if volume.persistent_volume_claim is not None
             ]
         ),
-        may_use_devices=bool(bare.resource_claims) or not requests.asked.keys() <= _BASIC_NAMES,
+        may_use_devices=bool(bare.resource_claims) or not is_basic,
+        asks_plainly=is_basic and requests.used is requests.asked is requests.scored and all(requests.asked.values()),
     )
 
 

@@ -315,7 +315,11 @@ class OneRowScore(Protocol):
 
 @runtime_checkable
 class CompiledFilter(Protocol):
-    """A filter plugin whose rule the compiled loops know, so that they can apply it together with others."""
+    """A filter plugin whose rule the compiled loops know, so that they can apply it together with others.
+
+    With `follows_requests = True` it promises more: for pods that differ only in how much they request of cpu, memory
+    and ephemeral storage, and not by default, the rules differ only in that they contain these amounts.
+    """
 
     name: ClassVar[str]
 

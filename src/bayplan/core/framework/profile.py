@@ -215,6 +215,12 @@ class Profile:
         return all(_other_nodes(plugin) is not None for plugin in (*self.local_filters, *self.local_scorers))
 
     @cached_property
+    def follows_requests(self) -> bool:
+        """Whether all local plugins that follow usage look at constraints alone, or promise `follows_requests`."""
+        plugins = (*self.local_filters[self.lasting_filter_count :], *self.following_scorers)
+        return all(_parts_of(it) == PodParts.CONSTRAINTS or getattr(it, "follows_requests", False) for it in plugins)
+
+    @cached_property
     def looks_at_images(self) -> bool:
         """Whether what local plugins say of a node depends on the images of others."""
         return any(map(_looks_at_images, (*self.local_filters, *self.local_scorers)))

@@ -65,6 +65,7 @@ class NodeResourcesBalancedAllocation:
     pod_parts: ClassVar[PodParts] = PodParts.REQUESTS
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
     stays_in_range: ClassVar[bool] = True
+    follows_requests: ClassVar[bool] = True
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
         self.args = args or NodeResourcesBalancedAllocationArgs()

@@ -151,6 +151,7 @@ class NodeResourcesFit:
     pod_parts: ClassVar[PodParts] = PodParts.REQUESTS
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
     stays_in_range: ClassVar[bool] = True
+    follows_requests: ClassVar[bool] = True
 
     def __init__(self, args: NodeResourcesFitArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.args = args or NodeResourcesFitArgs()
