@@ -6,6 +6,7 @@ like it. A nominated pod has `node_rows` -1: it takes no room until a what-if vi
 
 from __future__ import annotations
 
+import struct
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ class PodCells(NamedTuple):
 class _Amounts(NamedTuple):
     """What a pod takes on a node, as it is written in one step."""
 
-    record: np.void  # the row of `amounts`
+    record: bytes  # the row of `amounts`
     taken: IntArray  # (3 + resources,) what is added to `NodeTable.taken`
 
 
@@ -114,7 +115,7 @@ class PodTable(Table):
         cells.shape_ids[row] = shape.id
         cells.identity_ids[row] = shape.identity_id
         cells.attachable_volumes[row] = attachable_count(shape.spec) if shape.spec.volumes else 0
-        self._records[row] = amounts.record
+        self._write_amounts(row, amounts)
         if (
             pod.metadata.deletion_timestamp is not None
             or (self.own_schedulers is not None and pod.spec.scheduler_name not in self.own_schedulers)
@@ -134,7 +135,7 @@ class PodTable(Table):
             # A resized pod may hold more than its spec says.
             requests = pod_requests(pod, self._gates)
             self._resized[row] = tuple(map(self.resources.take, requests.used))
-            self._records[row] = self._amounts(requests).record
+            self._write_amounts(row, self._amounts(requests))
 
     def refresh(self, row: int, pod: Pod) -> bool:
         """Take over what may change without touching any account; False if something else did but the shape."""
@@ -196,15 +197,20 @@ class PodTable(Table):
         amounts = [0] * self._width
         for name, amount in requests.used.items():
             amounts[self.resources.find(name)] = amount
-        taken = np.array([1, requests.nonzero_cpu_milli, requests.nonzero_memory_bytes, *amounts], dtype=np.int64)
-        return _Amounts(np.void(taken[1:].tobytes()), taken)
+        packed = self._packing.pack(1, requests.nonzero_cpu_milli, requests.nonzero_memory_bytes, *amounts)
+        return _Amounts(packed[struct.calcsize("q") :], np.frombuffer(packed, dtype=np.int64))
+
+    def _write_amounts(self, row: int, amounts: _Amounts) -> None:
+        length = len(amounts.record)
+        self._records[row * length : (row + 1) * length] = amounts.record
 
     def _resize(self) -> None:
         for name in ("cells", "_records"):  # which would hold the old arrays until all are copied
             vars(self).pop(name, None)
         super()._resize()
         self.cells = PodCells(*(getattr(self, name).data for name in PodCells._fields))
-        self._records = self.amounts.view(np.dtype((np.void, self.amounts.strides[0])))[:, 0]
+        self._records = self.amounts.data.cast("B")
+        self._packing = struct.Struct(f"{3 + self._width}q")
         self._amounts_of_shape.clear()  # they may have been narrower
 
 

@@ -215,7 +215,8 @@ class Shapes:
 
     def _make(self, content: bytes, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None) -> PodShape:
         requests = pod_requests(Pod(metadata=meta, spec=bare), self._gates)
-        scalars = [name for name in {**requests.asked, **requests.used} if name not in _BASIC_NAMES]
+        names = requests.asked if requests.used is requests.asked else {**requests.asked, **requests.used}
+        scalars = [name for name in names if name not in _BASIC_NAMES]
         constraints = self.constraints.take(fingerprint(_constraints_of(bare)))
         self._last_serial += 1
         used = _Used(

@@ -74,10 +74,12 @@ def after_pod_update(pod: PodInfo, old: Pod, new: Pod) -> bool:
 
 def needed_features(spec: PodSpec) -> frozenset[str]:
     """The features without which the pod could not run as specified."""
-    needed = set()
-    for container in (*spec.containers, *spec.init_containers):
-        if any(rule.action == "RestartAllContainers" for rule in container.restart_policy_rules or ()):
-            needed.add(RESTART_ALL_CONTAINERS)
+    needed = NOTHING_NEEDED
+    for containers in (spec.containers, spec.init_containers):
+        for container in containers:
+            for rule in container.restart_policy_rules or ():
+                if rule.action == "RestartAllContainers":
+                    needed |= {RESTART_ALL_CONTAINERS}
     if spec.host_network and spec.host_users is False:
-        needed.add(USER_NAMESPACES_ON_HOST_NETWORK)
-    return frozenset(needed) if needed else NOTHING_NEEDED
+        needed |= {USER_NAMESPACES_ON_HOST_NETWORK}
+    return needed
