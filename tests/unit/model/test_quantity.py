@@ -14,8 +14,10 @@ from bayplan.model.quantity import (
     NANO_PER_UNIT,
     NUMERIC_MESSAGE,
     SUFFIX_MESSAGE,
+    milli_quantity,
     milli_value,
     parse_quantity,
+    whole_quantity,
     whole_value,
 )
 
@@ -71,6 +73,8 @@ G = NANO_PER_UNIT
 def test_value(raw: RawQuantity, nano: int) -> None:
     """Every accepted form has one exact value."""
     assert parse_quantity(raw) == nano
+    assert milli_quantity(raw) == milli_value(nano)
+    assert whole_quantity(raw) == whole_value(nano)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +200,10 @@ def test_against_fractions(sign: str, digits: str, fraction: str | None, suffix:
     nano = math.ceil(exact * G)
     if suffix.endswith("i"):
         nano = min(nano, INT64_MAX * G)
-    assert parse_quantity(text) == (-nano if sign == "-" else nano)
+    signed = -nano if sign == "-" else nano
+    assert parse_quantity(text) == signed
+    assert milli_quantity(text) == milli_value(signed)
+    assert whole_quantity(text) == whole_value(signed)
 
 
 @given(st.text(max_size=12) | st.text("0123456789.+-eEinumkKMGTP", max_size=10))

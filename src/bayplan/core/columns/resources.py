@@ -19,7 +19,7 @@ from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.conditions import find_condition
 from bayplan.model.meta import RawQuantity
 from bayplan.model.pod import Container, Pod
-from bayplan.model.quantity import milli_value, parse_quantity, whole_value
+from bayplan.model.quantity import milli_quantity, milli_value, parse_quantity, whole_quantity, whole_value
 from bayplan.model.structs import Struct
 
 CPU = 0
@@ -192,7 +192,7 @@ def _shape(pod: Pod) -> _Shape:
 @lru_cache(maxsize=_REMEMBERED_SHAPES)
 def _requests_of_container(items: RawItems) -> PodRequests:
     """Of a pod with one container and nothing else that counts."""
-    asked = _rounded(_nano_amounts(items))
+    asked = {name: _amount_written(name, raw) for name, raw in items if name in BASIC_NAMES or is_scalar_resource(name)}
     if CPU_NAME in asked and MEMORY_NAME in asked:  # no default can show, so all count the same
         return PodRequests(asked, asked, asked[CPU_NAME], asked[MEMORY_NAME], asked)
     return _requests_of_shape(_Shape((items,), (), (), ()))
@@ -388,6 +388,9 @@ def _few_nano_amounts(items: RawItems) -> NanoAmounts:
     return _nano_amounts(items) if items else {}
 
 
+def _amount_written(name: str, raw: RawQuantity) -> int:
+    return milli_quantity(raw) if name == CPU_NAME else whole_quantity(raw)
+
+
 def _rounded(amounts: NanoAmounts) -> dict[str, int]:
-    # As `amount` does, without a call for each.
-    return {name: milli_value(nano) if name == CPU_NAME else whole_value(nano) for name, nano in amounts.items()}
+    return {name: amount(name, nano) for name, nano in amounts.items()}
