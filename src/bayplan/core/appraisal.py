@@ -62,7 +62,7 @@ Appraised: TypeAlias = tuple[IntArray, int, int, int]
 
 def appraised_by(outline: Outline, profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Appraised | None:
     """All rows, for a pod that asks plainly (see `PodShape`); None if plugins have to be asked."""
-    if loops.compiled is None or _is_timed(profile):
+    if loops.compiled is None or (profile.stopwatch is not None and profile.stopwatch.running):
         return None
     return _applied(loops.compiled, outline.steps(pod.shape.requests.asked), view, ground, every_row(view.nodes.count))
 
@@ -70,11 +70,12 @@ def appraised_by(outline: Outline, profile: Profile, pod: PodInfo, view: View, g
 class Appraisal:
     """For pods that look alike to local plugins. `states` are those of the profile's local filters."""
 
-    __slots__ = ("_following", "_profile", "_steps", "moving")
+    __slots__ = ("_following", "_profile", "_steps", "_stopwatch", "moving")
 
     def __init__(self, profile: Profile, pod: PodInfo, view: View, states: Sequence[State]) -> None:
         filters, first = profile.local_filters, profile.lasting_filter_count
         self._profile = profile
+        self._stopwatch = profile.stopwatch
         self.moving = [
             Moving(position, filters[position], profile.one_row_filters[filters[position].name], states[position])
             for position in range(first, len(filters))
@@ -103,7 +104,8 @@ class Appraisal:
 
     def _applied_by(self) -> ModuleType | None:
         """The compiled loops, unless plugins have to be asked: their rules are unknown, or somebody times them."""
-        return None if self._steps is None or _is_timed(self._profile) else loops.compiled
+        stopwatch = self._stopwatch
+        return None if self._steps is None or (stopwatch is not None and stopwatch.running) else loops.compiled
 
     def outline(self, view: View) -> Outline | None:
         """For pods that ask for other amounts of the same resources; None if plugins have to be asked."""
@@ -150,10 +152,6 @@ class Appraisal:
         for entry in self._following:
             total += weighted_one(entry, view, row)
         return total * RANKS - view.nodes.name_ranks().item(row)
-
-
-def _is_timed(profile: Profile) -> bool:
-    return profile.stopwatch is not None and profile.stopwatch.running
 
 
 def _applied(

@@ -51,7 +51,7 @@ class Cache:
     def view(self) -> View:
         """The present instant. It is the same object for as long as no column had to move in memory."""
         nodes = self.nodes
-        if self.shapes.any_departed:
+        if self.shapes.departed:
             self._forget_shapes()
         if self._view is None or self._view.usage.requested is not nodes.requested:
             usage = Usage(nodes.requested, nodes.nonzero_requested, nodes.pod_counts)
@@ -70,7 +70,7 @@ class Cache:
 
     def info(self, pod: Pod) -> PodInfo:
         """The pod as the scheduler sees it; it takes no room anywhere."""
-        if self.shapes.any_departed:
+        if self.shapes.departed:
             self._forget_shapes()
         info = pod_info(pod, self.shapes.of(pod))
         if info.shape.may_use_devices:
@@ -121,7 +121,7 @@ class Cache:
         return info
 
     def _settled(self, pod: Pod) -> PodInfo:
-        if self.shapes.any_departed:
+        if self.shapes.departed:
             self._forget_shapes()
         return pod_info(pod, self.shapes.of_settled(pod))
 

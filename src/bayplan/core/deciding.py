@@ -58,8 +58,8 @@ class About(IntEnum):
     CONSTRAINTS = 2  # serial of constraints, or ~serial of a shape
 
 
-Key: TypeAlias = tuple[About, str, int]  # with the name of the profile
-_SHAPE, _DEMANDS, _CONSTRAINTS = About
+Key: TypeAlias = tuple[int, str, int]  # `About`, the name of the profile, the number
+_SHAPE, _DEMANDS, _CONSTRAINTS = map(int, About)  # to hash a member of an enumeration takes time
 
 
 class Decider:
@@ -187,17 +187,18 @@ class Decider:
         key = _local_key(profile, pod)
         local = self._answers.peek(key)
         if isinstance(local, LocalAnswers):
-            self._answers.put(key, local, _size(local, view.nodes.count))
+            self._answers.resize(key, _size(local, view.nodes.count))
 
     def forget(self, shapes: Shapes) -> None:
         """Forget answers for kinds of pods that are gone, once there are more than a few."""
-        if shapes.departures - self._departures <= max(GONE_MAX, len(self._answers) // 4):
+        gone = shapes.departures - self._departures
+        if gone <= GONE_MAX or gone <= len(self._answers) // 4:
             return
         self._departures = shapes.departures
         for key in list(self._answers):
             if not _is_there(key, shapes):
                 self._answers.pop(key)
-            elif key[0] is _DEMANDS and isinstance(local := self._answers.peek(key), LocalAnswers):
+            elif key[0] == _DEMANDS and isinstance(local := self._answers.peek(key), LocalAnswers):
                 local.forget_tries()
         self._seen = {key for key in self._seen if _is_there(key, shapes)}
 
@@ -220,9 +221,9 @@ def _local_key(profile: Profile, pod: PodInfo) -> Key:
 def _is_there(key: Key, shapes: Shapes) -> bool:
     """Whether there are still pods that the answer under the key is for."""
     about, _, serial = key
-    if about is _SHAPE or serial < 0:
-        return shapes.has(serial if about is _SHAPE else ~serial)
-    return serial in (shapes.demands if about is _DEMANDS else shapes.constraints)
+    if about == _SHAPE or serial < 0:
+        return shapes.has(serial if about == _SHAPE else ~serial)
+    return serial in (shapes.demands if about == _DEMANDS else shapes.constraints)
 
 
 def _like(pod: PodInfo) -> PodInfo:

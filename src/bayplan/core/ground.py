@@ -113,6 +113,9 @@ class Ground:
             return True
         if not profile.only_plain_scores_look_at_images:
             return False
+        if self.lasting is None and not nodes.images:
+            self._images_at = images_at
+            return True
         unchanged = ~self.settled
         unchanged[[row for row in changed if row < len(unchanged)]] = False
         rows = np.flatnonzero(unchanged)

@@ -54,6 +54,17 @@ class Recent(Generic[Key, Kept]):
         self._kept[key] = kept
         self._bytes_of[key] = size
         self.bytes += size
+        self._make_room()
+
+    def resize(self, key: Key, size: int) -> None:
+        """What is kept under the key is `size` bytes large now, which does not count as use."""
+        before = self._bytes_of[key]
+        if size != before:
+            self._bytes_of[key] = size
+            self.bytes += size - before
+            self._make_room()
+
+    def _make_room(self) -> None:
         while self.bytes > self._bytes_max and len(self._kept) > 1:
             oldest = next(iter(self._kept))
             gone = self.pop(oldest)

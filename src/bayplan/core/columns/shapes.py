@@ -147,9 +147,9 @@ class Shapes:
         self._last_serial = 0
         self._free_ids: list[int] = []
         self._by_content: dict[bytes, _ShapeRef] = {}
-        self._by_spec: dict[tuple[object, ...], tuple[PodSpec, _ShapeRef]] = {}
-        """By the identity of the spec, which is kept, so that no other can take its place in memory."""
-        self._departed: list[ref[PodShape]] = []  # whose ids are not free yet
+        self._specs: dict[int, PodSpec] = {}  # by identity; kept, so that no other can take their place in memory
+        self._by_spec: dict[tuple[object, ...], _ShapeRef] = {}  # by the identity of a spec that was seen before
+        self.departed: list[ref[PodShape]] = []  # shapes that are gone, whose ids are not free yet
 
     def __len__(self) -> int:
         """The length of an array with an entry for each id, free ones included."""
@@ -177,17 +177,23 @@ class Shapes:
         """The shape of a pod that wants a node."""
         meta, spec = pod.metadata, pod.spec
         controller = controller_of(meta) if meta.owner_references else None
-        # New pods with equal specs share the very struct, and structs that were stored stay as they are.
-        key = id(spec), meta.namespace, _owner(controller), tuple(meta.labels.items())
-        known = self._by_spec.get(key)
-        shape = known[1]() if known is not None else None
-        if shape is None:
-            if len(self._by_spec) >= SPECS_KNOWN_MAX:
+        # New pods with equal specs often share the very struct, and structs that were stored stay as they are.
+        if id(spec) not in self._specs:
+            if len(self._specs) >= SPECS_KNOWN_MAX:
+                self._specs.clear()
                 self._by_spec.clear()
+            self._specs[id(spec)] = spec
+            return self._of(meta, _without_placement(spec), controller)
+        key = id(spec), meta.namespace, _owner(controller), tuple(meta.labels.items())
+        found = self._by_spec.get(key)
+        shape = found() if found is not None else None
+        if shape is None:
             shape = self._of(meta, _without_placement(spec), controller)
             found = self._refs[shape.id]
             assert found is not None
-            self._by_spec[key] = (spec, found)
+            if len(self._by_spec) >= SPECS_KNOWN_MAX:
+                self._by_spec.clear()
+            self._by_spec[key] = found
         return shape
 
     def of_settled(self, pod: Pod) -> PodShape:
@@ -228,7 +234,7 @@ class Shapes:
             tuple([self._resources.take(name) for name in scalars]),
         )
         shape = _make_shape(used, meta, bare, controller, requests)
-        found = _ShapeRef(shape, self._departed.append)
+        found = _ShapeRef(shape, self.departed.append)
         found.content, found.used = content, used
         self._by_content[content] = self._refs[used.shape] = found
         self._serials.add(used.serial)
@@ -240,15 +246,10 @@ class Shapes:
         self._refs.append(None)
         return len(self._refs) - 1
 
-    @property
-    def any_departed(self) -> bool:
-        """Whether shapes are gone whose ids are not free yet."""
-        return bool(self._departed)
-
     def free_departed(self) -> Iterator[tuple[int, int | None]]:
         """Ids of shapes that are gone, free from now on, and that of an identity that is gone with the shape."""
-        while self._departed:
-            gone = self._departed.pop()
+        while self.departed:
+            gone = self.departed.pop()
             assert isinstance(gone, _ShapeRef)
             used = gone.used
             if self._by_content.get(gone.content) is gone:  # else the shape has come back under another id

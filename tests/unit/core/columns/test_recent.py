@@ -27,6 +27,16 @@ def test_one_that_has_grown_makes_others_go() -> None:
     assert recent.bytes == 25
 
 
+def test_one_that_is_found_to_have_grown_makes_others_go() -> None:
+    recent: Recent[str, int] = Recent(30)
+    for key in "abc":
+        recent.put(key, 1, 10)
+    recent.resize("c", 12)
+    assert (list(recent), recent.bytes) == (["b", "c"], 22)
+    recent.resize("c", 5)
+    assert (list(recent), recent.bytes) == (["b", "c"], 15)
+
+
 def test_the_last_one_stays_however_large() -> None:
     recent: Recent[str, int] = Recent(30)
     recent.put("a", 1, 10)
