@@ -22,7 +22,7 @@ from tests.oracle.changing_sequences import (
 from tests.oracle.comparing_decisions import PROFILES, act, agreed, play
 
 from bayplan.core import deciding, ranking, scales, standing
-from bayplan.core.columns import changes, counters, labels, levels, nodes
+from bayplan.core.columns import changes, counters, labels, levels, name_ranks, nodes
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Unschedulable
 from bayplan.core.plugins.pod_topology_spread import grouping as spread_grouping
@@ -127,7 +127,10 @@ def test_a_changed_node_is_followed(steps: list[Step]) -> None:
 @QUICK
 @given(SCALING_SEQUENCES)
 def test_nodes_that_join_and_leave_are_followed(steps: list[Step]) -> None:
-    play(steps)
+    """As in a large cluster, where one that joins does not have all names numbered again."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(name_ranks, "MANY", 1)
+        play(steps)
 
 
 @pytest.mark.usefixtures("either_way")
@@ -145,6 +148,7 @@ def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> Non
         patched.setattr(levels, "DENSE", 0)
         patched.setattr(spread_scoring, "FEW_HELD", 0)
         patched.setattr(spread_grouping, "NODES_PER_GROUP", 0)
+        patched.setattr(name_ranks, "MANY", 1)
         play(steps)
 
 
