@@ -10,7 +10,7 @@ from tests.preempting import default_profile
 from bayplan.core.cache import Cache
 from bayplan.core.columns import counters as counters_module
 from bayplan.core.columns.labels import COLUMNS_MAX
-from bayplan.core.deciding import Decider
+from bayplan.core.deciding import GONE_MAX, Decider
 from bayplan.core.decision import Fits
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -98,6 +98,20 @@ def test_a_resource_column_that_is_reused_starts_empty() -> None:
     assert cache.resources.find("example.com/two") == column
     row = cache.nodes.rows_by_name["b"]
     assert (cache.nodes.allocatable[row, column], cache.nodes.requested[row, column]) == (2, 0)
+
+
+def test_a_decider_forgets_answers_for_kinds_of_pods_that_are_gone() -> None:
+    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    cache.add(node("n").capacity(cpu="8", pods=9).label("disk", "ssd").obj())
+    kept = []
+    for kind in range(8 * GONE_MAX):
+        picky = pod("p").cpu(f"{kind + 1}m").node_affinity(f"disk notin (d{kind})").obj()
+        waiting = cache.info(picky)  # and those before it are gone
+        for _ in range(2):  # of the first of its kind little is kept
+            assert isinstance(decider.decide(waiting, cache.view()), Fits)
+        kept.append((len(decider._answers), len(decider._seen)))
+    assert kept[0] == (3, 1)
+    assert max(kept) <= (3 * (GONE_MAX + 2), GONE_MAX + 2)
 
 
 def test_a_waiting_pod_keeps_its_shape() -> None:
