@@ -32,6 +32,8 @@ CHANGES: dict[str, Callable[[Cache], object]] = {
     "nothing": lambda cache: cache,
     "a pod comes to a crowded node": lambda cache: cache.add_pod(pod("x").cpu(1).running("a").obj()),
     "a pod comes to another": lambda cache: cache.add_pod(pod("x").cpu(1).running("b").obj()),
+    "a pod comes to a node that nobody has seen": lambda cache: cache.add_pod(pod("x").cpu(1).running("d").obj()),
+    "a resource is named": lambda cache: cache.nominate(pod("y").request({"example.com/r": 1}).priority(5).obj(), "b"),
     "another is nominated": lambda cache: cache.nominate(pod("y").cpu(1).priority(5).obj(), "b"),
     "one of less importance is nominated": lambda cache: cache.nominate(pod("y").cpu(1).priority(4).obj(), "b"),
     "a second is nominated": lambda cache: cache.nominate(pod("y").cpu(1).priority(5).obj(), "a"),
