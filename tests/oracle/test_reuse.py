@@ -123,9 +123,18 @@ def test_a_changed_node_is_followed(steps: list[Step]) -> None:
     play(steps)
 
 
+#: The image that one node has counts for less with every node that joins, and for more when one has left.
+RARER_IMAGE: list[Step] = [
+    *(("node", 0, 5, 5), (DECIDE, 4, 0, 0), (AGAIN, 0, 0, 0)),
+    *(("node", 4, 4, 4), (AGAIN, 0, 0, 0)),
+    *(("remove node", 1, 0, 0), (AGAIN, 0, 0, 0)),
+]
+
+
 @pytest.mark.usefixtures("either_way")
 @QUICK
 @given(SCALING_SEQUENCES)
+@example(RARER_IMAGE)
 def test_nodes_that_join_and_leave_are_followed(steps: list[Step]) -> None:
     """As in a large cluster, where one that joins does not have all names numbered again."""
     with pytest.MonkeyPatch.context() as patched:
