@@ -126,6 +126,18 @@ def test_a_resized_pod_is_followed() -> None:
     assert not cache.nodes.taken.any()
 
 
+def test_nobody_names_the_resources_of_a_resized_pod_that_is_gone() -> None:
+    cache, grown = cache_with_node(), resized()
+    for asked in (grown.spec.containers[0].resources, grown.status.container_statuses[0].resources):
+        assert asked is not None
+        asked.requests["example.com/gpu"] = 1
+    cache.add_pod(grown)
+    assert "example.com/gpu" in cache.resources
+    cache.remove_pod("default/before")
+    cache.view()  # where what is gone is forgotten
+    assert "example.com/gpu" not in cache.resources
+
+
 def test_a_pod_that_changed_is_the_last_of_its_node() -> None:
     """As upstream, which takes it out and puts it back; the order decides between victims that are otherwise equal."""
     cache = cache_with_node()
