@@ -135,8 +135,8 @@ class Changing:
         built = pod(f"p{self.pods_made}", space).priority(PRIORITIES[priority % len(PRIORITIES)])
         return PATTERNS[pattern % len(PATTERNS)](built).obj()
 
-    def run(self, made: Pod, node_name: str, started: int | None = None) -> None:
-        """The pod is on the node from now on."""
+    def run(self, made: Pod, node_name: str, started: int | None = None, *, assumed: bool = False) -> None:
+        """The pod is on the node from now on; it may have been assumed there before it was seen."""
         key = key_of(made)
         if key in self.nominated:
             self.drop(key)
@@ -146,7 +146,11 @@ class Changing:
             bound.status.start_time = f"2026-01-01T00:00:{started // 10:02}Z"
         self.pods[key] = bound
         self.orders.setdefault(node_name, []).append(key)
-        self.cache.add_pod(bound)
+        if assumed:
+            self.cache.add_pod(made, node_name)
+            self.cache.update_pod(bound, made)
+        else:
+            self.cache.add_pod(bound)
 
     def change(self, changed: Pod) -> None:
         """The pod comes last among those of its node, as if it had left and come back."""

@@ -126,6 +126,15 @@ def test_a_resized_pod_is_followed() -> None:
     assert not cache.nodes.taken.any()
 
 
+def test_another_priority_of_a_pod_that_was_assumed_is_seen() -> None:
+    cache, waiting = cache_with_node(), small().obj()
+    cache.add_pod(waiting, "n")
+    bound = replace(waiting, spec=replace(waiting.spec, node_name="n"))
+    cache.update_pod(bound, waiting)
+    cache.update_pod(replace(bound, spec=replace(bound.spec, priority=7)), bound)
+    assert cache.pods.priorities[cache.pods.rows_by_key["default/small"]] == 7
+
+
 def test_nobody_names_the_resources_of_a_resized_pod_that_is_gone() -> None:
     cache, grown = cache_with_node(), resized()
     for asked in (grown.spec.containers[0].resources, grown.status.container_statuses[0].resources):
