@@ -30,6 +30,7 @@ from bayplan.core.columns.shapes import Port, host_ports
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.testing.builders import budget, csi_node, namespace, node, pod, service
 
 HOST, DISK = "kubernetes.io/hostname", "disk"
@@ -110,6 +111,7 @@ class Changing:
     cache: Cache = field(default_factory=Cache)
     nodes: dict[str, Node] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)  # bound ones, by key
+    orders: dict[str, list[str]] = field(default_factory=dict)  # keys of the pods on each node, as upstream lists them
     nominated: dict[str, Pod] = field(default_factory=dict)  # by key, in order of nomination
     others: dict[tuple[str, str], Object] = field(default_factory=dict)  # by kind and name
     pods_made: int = 0
@@ -133,8 +135,8 @@ class Changing:
         built = pod(f"p{self.pods_made}", space).priority(PRIORITIES[priority % len(PRIORITIES)])
         return PATTERNS[pattern % len(PATTERNS)](built).obj()
 
-    def run(self, made: Pod, node_name: str, started: int | None = None) -> None:
-        """The pod is on the node from now on."""
+    def run(self, made: Pod, node_name: str, started: int | None = None, *, assumed: bool = False) -> None:
+        """The pod is on the node from now on; it may have been assumed there before it was seen."""
         key = key_of(made)
         if key in self.nominated:
             self.drop(key)
@@ -143,7 +145,27 @@ class Changing:
         if started is not None:
             bound.status.start_time = f"2026-01-01T00:00:{started // 10:02}Z"
         self.pods[key] = bound
-        self.cache.add_pod(bound)
+        self.orders.setdefault(node_name, []).append(key)
+        if assumed:
+            self.cache.add_pod(made, node_name)
+            self.cache.update_pod(bound, made)
+        else:
+            self.cache.add_pod(bound)
+
+    def change(self, changed: Pod) -> None:
+        """The pod comes last among those of its node, as if it had left and come back."""
+        key = key_of(changed)
+        old = self.pods[key]
+        self._take_out(key)
+        self.pods[key] = changed
+        self.orders[changed.spec.node_name].append(key)
+        self.cache.update_pod(changed, old)
+
+    def _take_out(self, key: str) -> None:
+        """The last one of its node takes its place."""
+        order = self.orders[self.pods[key].spec.node_name]
+        order[order.index(key)] = order[-1]
+        order.pop()
 
     def nominate(self, made: Pod, node_name: str) -> None:
         waiting = deepcopy(made)
@@ -153,6 +175,8 @@ class Changing:
 
     def drop(self, key: str) -> None:
         self.cache.remove_pod(key)
+        if key in self.pods:
+            self._take_out(key)
         self.pods.pop(key, None)
         self.nominated.pop(key, None)
 
@@ -175,16 +199,15 @@ class Changing:
     # The same cluster without a past.
 
     def rebuilt(self) -> Cache:
-        """A cache of what is there now; pods come in the order in which each node has them."""
+        """A cache of what is there now; pods come in the order in which each node lists them."""
         cache = Cache(self.cache.gates, self.cache.pods.own_schedulers)
         for made in self.nodes.values():
             cache.add_node(made)
         for thing in self.others.values():
             cache.add(thing)
-        known = self.cache
-        for rows in known.nodes.pod_rows:
-            for row in rows:
-                cache.add_pod(self.pods[known.pods.keys[row]])
+        for keys in self.orders.values():
+            for key in keys:
+                cache.add_pod(self.pods[key])
         for waiting in self.nominated.values():
             cache.nominate(waiting, waiting.status.nominated_node_name)
         return cache
@@ -222,17 +245,18 @@ def _change_pod(world: Changing, first: int, second: int, third: int) -> None:
     """A pod starts, gets another priority, or begins to leave."""
     if not world.pods:
         return
-    key = list(world.pods)[first % len(world.pods)]
-    changed = deepcopy(world.pods[key])
+    known = list(world.pods.values())[first % len(world.pods)]
+    # What has not changed is shared, as by objects that a watch brings.
     match second % 3:
         case 0:
-            changed.metadata.deletion_timestamp = "2026-01-01T01:00:00Z"
+            leaving = replace(known.metadata, deletion_timestamp="2026-01-01T01:00:00Z")
+            world.change(replace(known, metadata=leaving))
         case 1:
-            changed.status.start_time = f"2026-01-01T00:01:{third:02}Z"
+            started = replace(known.status, start_time=f"2026-01-01T00:01:{third:02}Z")
+            world.change(replace(known, status=started))
         case 2:
-            changed.spec.priority = PRIORITIES[third % len(PRIORITIES)]
-    world.pods[key] = changed
-    world.cache.update_pod(changed)
+            other = replace(known.spec, priority=PRIORITIES[third % len(PRIORITIES)])
+            world.change(replace(known, spec=other))
 
 
 def _nominate_pod(world: Changing, first: int, second: int, third: int) -> None:

@@ -51,7 +51,8 @@ _SCALING_KINDS = (
     *("nominate", "budget", RETRY),
 )
 _SCALING_STEPS = st.tuples(st.sampled_from(_SCALING_KINDS), _COMMON_PATTERNS, _NUMBERS, _NUMBERS)
-SCALING_SEQUENCES = st.lists(_SCALING_STEPS, min_size=20, max_size=60)
+#: One node has an image, which counts by how many nodes there are.
+SCALING_SEQUENCES = st.lists(_SCALING_STEPS, min_size=20, max_size=60).map(lambda steps: [("node", 0, 5, 5), *steps])
 
 #: Pods that ask for much and are tried again and again, while others are nominated and little else happens.
 _WAITING_KINDS = (

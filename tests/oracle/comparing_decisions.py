@@ -142,7 +142,7 @@ def act(world: Changing, pod: Pod, choice: Decision, how: int) -> None:
     if how % 4 == 0:
         return
     if choice.node is not None:
-        world.run(pod, choice.node)
+        world.run(pod, choice.node, assumed=how % 3 > 0)
     elif choice.victims_from is not None:
         name = choice.victims_from
         info, view = world.cache.info(pod), world.cache.view()

@@ -22,7 +22,7 @@ from tests.oracle.changing_sequences import (
 from tests.oracle.comparing_decisions import PROFILES, act, agreed, play
 
 from bayplan.core import deciding, ranking, scales, standing
-from bayplan.core.columns import changes, counters, labels, levels, nodes
+from bayplan.core.columns import changes, counters, labels, levels, name_ranks, nodes
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Unschedulable
 from bayplan.core.plugins.pod_topology_spread import grouping as spread_grouping
@@ -123,11 +123,23 @@ def test_a_changed_node_is_followed(steps: list[Step]) -> None:
     play(steps)
 
 
+#: The image that one node has counts for less with every node that joins, and for more when one has left.
+RARER_IMAGE: list[Step] = [
+    *(("node", 0, 5, 5), (DECIDE, 4, 0, 0), (AGAIN, 0, 0, 0)),
+    *(("node", 4, 4, 4), (AGAIN, 0, 0, 0)),
+    *(("remove node", 1, 0, 0), (AGAIN, 0, 0, 0)),
+]
+
+
 @pytest.mark.usefixtures("either_way")
 @QUICK
 @given(SCALING_SEQUENCES)
+@example(RARER_IMAGE)
 def test_nodes_that_join_and_leave_are_followed(steps: list[Step]) -> None:
-    play(steps)
+    """As in a large cluster, where one that joins does not have all names numbered again."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(name_ranks, "MANY", 1)
+        play(steps)
 
 
 @pytest.mark.usefixtures("either_way")
@@ -145,6 +157,7 @@ def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> Non
         patched.setattr(levels, "DENSE", 0)
         patched.setattr(spread_scoring, "FEW_HELD", 0)
         patched.setattr(spread_grouping, "NODES_PER_GROUP", 0)
+        patched.setattr(name_ranks, "MANY", 1)
         play(steps)
 
 

@@ -42,9 +42,8 @@ class CrowdedUsage:
     def follow(self, view: View) -> bool:
         """Bring every row up to date; False when it has to be made anew."""
         nodes = view.nodes
+        # The view is another one if the table got longer, shorter or wider.
         if view is not self._live or nodes.spec_changes.position != self._spec_position:
-            return False
-        if nodes.count != len(self.crowded):
             return False
         log = nodes.usage_changes
         news = log.position - self._usage_position

@@ -92,9 +92,7 @@ class Standing:
 
     def _follow_nodes(self, view: View) -> bool:
         """The same after node objects have changed, joined or left."""
-        nodes, ground = view.nodes, self.ground
-        if nodes.count < len(self.passed):
-            return False
+        nodes, ground = view.nodes, self.ground  # which is never shorter, and does not follow a table that is
         rows = nodes.spec_changes.since(self._spec_position)
         changed = nodes.usage_changes.since(self._usage_position)
         if rows is None or changed is None or not ground.follow(view):

@@ -128,6 +128,22 @@ def test_the_claim_of_an_extended_resource_is_deleted_with_the_attempt() -> None
     assert releases == [ReleaseClaim("default/p", "pod-default-p", f"default/{claim.metadata.name}", True)]
 
 
+def test_a_claim_made_for_a_pod_is_what_the_watch_shows_once_the_pod_is_on_its_node() -> None:
+    asking = pod("p").request({GPU: 1}).obj()
+    world = scheduler(asking)
+    claim = written(decided(world))
+    world.observe(VolumesAnswered("default/p", "pod-default-p"), SECOND)
+    decided(world, 1)
+    world.observe(BindAnswered("default/p", "pod-default-p"), SECOND)
+    assert world.cache.objects.claims_in_flight
+    world.observe(ObjectChanged(asking, pod("p").request({GPU: 1}).running("n1").obj()), 2 * SECOND)
+    assert not world.cache.objects.claims_in_flight
+    freed = deepcopy(claim)
+    freed.status.allocation = None
+    world.observe(ObjectChanged(claim, freed), 3 * SECOND)
+    assert stored(world, claim.metadata.name).status.allocation is None
+
+
 def test_old_news_of_a_claim_do_not_free_its_devices() -> None:
     """The watch may still show the claim as it was when its finalizer came."""
     world = scheduler(claim_of("c", asks("r")), user("p", "c"))

@@ -12,7 +12,9 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.core.actions import Action, Bind, Emit, SetCondition
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.decision import Outcome
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged
+from bayplan.core.framework.contract import Wait
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable
 from bayplan.core.scheduler import Scheduler
@@ -46,10 +48,10 @@ class Warden:
 
     name: ClassVar[str] = "Warden"
 
-    def __init__(self, says: Status) -> None:
+    def __init__(self, says: Status | Wait) -> None:
         self.says = says
 
-    def permit(self, pod: PodInfo, view: View, node_row: int) -> Status:
+    def permit(self, pod: PodInfo, view: View, node_row: int) -> Status | Wait:
         return self.says
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
@@ -143,6 +145,18 @@ def test_what_permit_waits_for_wakes_the_pod() -> None:
 def bound_at(scheduler: Scheduler, now: int) -> tuple[Action, ...]:
     decision = scheduler.decide(now)
     return () if decision is None else decision.actions
+
+
+def test_a_pod_that_somebody_else_binds_is_no_longer_waited_for() -> None:
+    scheduler = scheduler_with(permit=(Warden(Wait(10 * SECOND)),))
+    decision = scheduler.decide(1)
+    assert decision is not None
+    assert decision.outcome is Outcome.WAITING
+    assert scheduler.wake_at() == 1 + 10 * SECOND
+    scheduler.observe(ObjectChanged(pod("p").obj(), pod("p").running("n").obj()), 2)
+    assert scheduler.wake_at() is None
+    assert scheduler.decide(20 * SECOND) is None
+    assert scheduler.cache.stands_on_a_node("default/p")
 
 
 @pytest.mark.parametrize("watch_first", [True, False])

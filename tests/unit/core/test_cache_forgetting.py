@@ -10,8 +10,8 @@ from tests.preempting import default_profile
 from bayplan.core.cache import Cache
 from bayplan.core.columns import counters as counters_module
 from bayplan.core.columns.labels import COLUMNS_MAX
-from bayplan.core.deciding import Decider
-from bayplan.core.decision import Fits
+from bayplan.core.deciding import GONE_MAX, Decider
+from bayplan.core.decision import Fits, NeedsPreemption
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod
@@ -98,6 +98,41 @@ def test_a_resource_column_that_is_reused_starts_empty() -> None:
     assert cache.resources.find("example.com/two") == column
     row = cache.nodes.rows_by_name["b"]
     assert (cache.nodes.allocatable[row, column], cache.nodes.requested[row, column]) == (2, 0)
+
+
+def test_a_decider_forgets_answers_for_kinds_of_pods_that_are_gone() -> None:
+    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    cache.add(node("n").capacity(cpu="8", pods=9).label("disk", "ssd").obj())
+    kept = []
+    for kind in range(8 * GONE_MAX):
+        picky = pod("p").cpu(f"{kind + 1}m").node_affinity(f"disk notin (d{kind})").obj()
+        waiting = cache.info(picky)  # and those before it are gone
+        for _ in range(2):  # of the first of its kind little is kept
+            assert isinstance(decider.decide(waiting, cache.view()), Fits)
+        kept.append((len(decider._answers), len(decider._seen)))
+    assert kept[0] == (3, 1)
+    assert max(kept) <= (3 * (GONE_MAX + 2), GONE_MAX + 2)
+
+
+def test_a_decider_forgets_what_was_tried_for_a_preemptor_that_is_gone() -> None:
+    """Another pod that asks for as much stays, and with it all that does not depend on labels."""
+    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    for name in "ab":
+        cache.add(node(name).capacity(cpu="4", pods=9).label(HOST, name).obj())
+        cache.add(pod(f"victim-{name}").cpu("4").node(name).obj())
+    cache.add(pod("apart").labels(job="apart").node("a").obj())
+    picky = pod("goes").cpu("4").priority(9).pod_anti_affinity(HOST, {"job": "apart"}).obj()
+    waiting = [cache.info(picky), cache.info(pod("stays").cpu("4").priority(9).obj())]
+    for each in waiting:
+        for _ in range(2):
+            assert isinstance(decider.decide(each, cache.view()), NeedsPreemption)
+    gone = waiting.pop(0).shape.serial
+    del each
+    for kind in range(2 * GONE_MAX):
+        cache.info(pod("asks").cpu(f"{kind + 1}m").obj())
+        decider.decide(waiting[0], cache.view())
+    cache.view()
+    assert not cache.shapes.has(gone)
 
 
 def test_a_waiting_pod_keeps_its_shape() -> None:

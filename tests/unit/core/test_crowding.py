@@ -28,14 +28,22 @@ def wanting(cache: Cache, cpu: int = 2, priority: int = 5) -> PodInfo:
     return cache.info(pod(f"p{priority}-{cpu}").cpu(cpu).priority(priority).obj())
 
 
+def nominate_elsewhere(cache: Cache) -> None:
+    cache.remove_pod("default/waits")
+    cache.nominate(pod("y").cpu(4).priority(5).obj(), "b")
+
+
 CHANGES: dict[str, Callable[[Cache], object]] = {
     "nothing": lambda cache: cache,
     "a pod comes to a crowded node": lambda cache: cache.add_pod(pod("x").cpu(1).running("a").obj()),
     "a pod comes to another": lambda cache: cache.add_pod(pod("x").cpu(1).running("b").obj()),
+    "a pod comes to a node that nobody has seen": lambda cache: cache.add_pod(pod("x").cpu(1).running("d").obj()),
+    "a resource is named": lambda cache: cache.nominate(pod("y").request({"example.com/r": 1}).priority(5).obj(), "b"),
     "another is nominated": lambda cache: cache.nominate(pod("y").cpu(1).priority(5).obj(), "b"),
     "one of less importance is nominated": lambda cache: cache.nominate(pod("y").cpu(1).priority(4).obj(), "b"),
     "a second is nominated": lambda cache: cache.nominate(pod("y").cpu(1).priority(5).obj(), "a"),
     "a nomination ends": lambda cache: cache.remove_pod("default/waits"),
+    "a nomination ends while another begins": nominate_elsewhere,
     "a node changes": lambda cache: cache.add_node(node("a").capacity(cpu=16).obj()),
     "a node goes": lambda cache: cache.remove_node("a"),
 }
@@ -47,6 +55,22 @@ def test_crowded_usage_follows_what_happens(change: str) -> None:
     crowds = Crowds()
     crowds.seen_by(wanting(cache), cache.view())
     CHANGES[change](cache)
+    assert_followed(crowds, cache)
+
+
+def test_a_node_that_is_gone_is_not_crowded() -> None:
+    """Though pods are still on it, and one is nominated to it."""
+    cache, crowds = cluster(), Crowds()
+    for name in ("x", "y"):
+        cache.add_pod(pod(name).cpu(1).running("a").obj())
+    cache.remove_node("a")
+    assert not crowds.seen_by(wanting(cache), cache.view()).crowded.any()
+    cache.remove_pod("default/x")
+    assert_followed(crowds, cache)
+
+
+def assert_followed(crowds: Crowds, cache: Cache) -> None:
+    """What is known already is what somebody finds who has never looked before."""
     followed, fresh = crowds.seen_by(wanting(cache), cache.view()), CrowdedUsage(wanting(cache), cache.view())
     assert followed.crowded.tolist() == fresh.crowded.tolist()
     crowded = fresh.crowded
@@ -65,11 +89,11 @@ def test_crowded_usage_follows_what_happens(change: str) -> None:
 def test_decisions_are_those_of_a_full_attempt(change: str, cpu: int) -> None:
     """Before a change and after it; the pod takes no room, so that node a would be chosen if it were not crowded."""
     cache = cluster()
-    decider = Decider(PROFILES)
+    decider, waiting = Decider(PROFILES), wanting(cache, cpu)  # answers last as long as there is a pod like it
     for step in ("nothing", "nothing", change):
         CHANGES[step](cache)
-        found = decider.decide(wanting(cache, cpu), cache.view())
-        expected = Decider(PROFILES, reuse=False).decide(wanting(cache, cpu), cache.view())
+        found = decider.decide(waiting, cache.view())
+        expected = Decider(PROFILES, reuse=False).decide(waiting, cache.view())
         assert isinstance(found, Fits)
         assert isinstance(expected, Fits)
         assert (found.row, found.total) == (expected.row, expected.total)
@@ -78,9 +102,9 @@ def test_decisions_are_those_of_a_full_attempt(change: str, cpu: int) -> None:
 
 def test_a_pod_makes_room_for_none_of_less_importance() -> None:
     cache = cluster()
-    decider = Decider(PROFILES)
+    decider, waiting = Decider(PROFILES), [wanting(cache, 2, priority) for priority in (10, 11)]
     for _ in range(2):
-        rows = [decider.decide(wanting(cache, 2, priority), cache.view()).row for priority in (10, 11)]  # type: ignore[union-attr]
+        rows = [decider.decide(each, cache.view()).row for each in waiting]  # type: ignore[union-attr]
         assert [cache.nodes.names[row] for row in rows] == ["b", "a"]
 
 

@@ -13,6 +13,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, NeedsPreemption, Unschedulable
 from bayplan.core.framework.verdict import CycleError
+from bayplan.core.kept_answers import PRIORITIES_MAX, LocalAnswers
 from bayplan.model.kinds import Object
 from bayplan.model.structs import replace
 from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource, Volume
@@ -82,6 +83,16 @@ def test_an_equal_preemptor_sees_what_has_changed_for_its_victims(decider: Decid
     else:
         cache.add(budget("pdb").selects(app="b").allows(0).obj())
     assert victims_node(decider, preemptors[1], cache) == "c"
+
+
+def test_victims_are_kept_for_a_few_priorities() -> None:
+    cache = cache_of(LARGE, pod("victim").cpu(4).running("b").obj())
+    decider = Decider(build_profiles(load_configuration(None)))
+    waiting = [cache.info(pod(f"p{number}").cpu(4).priority(1 + number).obj()) for number in range(3 * PRIORITIES_MAX)]
+    for preemptor in waiting:
+        assert victims_node(decider, preemptor, cache) == "b"
+        kept = [answer for key in decider._answers if isinstance(answer := decider._answers.peek(key), LocalAnswers)]
+        assert [0 < answer.candidacy_count <= PRIORITIES_MAX for answer in kept] == [True]
 
 
 def victims_node(decider: Decider, preemptor: PodInfo, cache: Cache) -> str:

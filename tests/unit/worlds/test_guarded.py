@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -109,6 +110,18 @@ def cursed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ---------------------------------------------------------------------- attempts
+
+
+def test_after_an_attempt_that_raised_tables_are_filled_anew_but_not_too_often(cursed: None) -> None:
+    """They are also filled by those who only look something up, and may be half filled."""
+    scheduler = Guarded(NODE, small("cursed"))
+    caches = [scheduler.scheduler.cache]
+    for at in (0, 30 * SECOND, SUSPICION_NS - 1, SUSPICION_NS):
+        for _ in range(2):  # the attempt, and what follows from it
+            scheduler.guarded.decide(at)
+        caches.append(scheduler.scheduler.cache)
+    assert len(scheduler.bugs) > 1
+    assert [cache is before for before, cache in pairwise(caches)] == [False, True, True, False]
 
 
 def test_a_pod_whose_attempt_raises_backs_off_and_is_told_so(cursed: None) -> None:

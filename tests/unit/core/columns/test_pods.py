@@ -9,6 +9,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import NOT_STARTED
 from bayplan.model.meta import OwnerReference
 from bayplan.model.pod import ContainerStatus, Pod, ResourceRequirements
+from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
@@ -123,6 +124,42 @@ def test_a_resized_pod_is_followed() -> None:
         assert cache.nodes.requested[0, 0] == milli
     cache.remove_pod("default/before")
     assert not cache.nodes.taken.any()
+
+
+def test_another_priority_of_a_pod_that_was_assumed_is_seen() -> None:
+    cache, waiting = cache_with_node(), small().obj()
+    cache.add_pod(waiting, "n")
+    bound = replace(waiting, spec=replace(waiting.spec, node_name="n"))
+    cache.update_pod(bound, waiting)
+    cache.update_pod(replace(bound, spec=replace(bound.spec, priority=7)), bound)
+    assert cache.pods.priorities[cache.pods.rows_by_key["default/small"]] == 7
+
+
+def test_nobody_names_the_resources_of_a_resized_pod_that_is_gone() -> None:
+    cache, grown = cache_with_node(), resized()
+    for asked in (grown.spec.containers[0].resources, grown.status.container_statuses[0].resources):
+        assert asked is not None
+        asked.requests["example.com/gpu"] = 1
+    cache.add_pod(grown)
+    assert "example.com/gpu" in cache.resources
+    cache.remove_pod("default/before")
+    cache.view()  # where what is gone is forgotten
+    assert "example.com/gpu" not in cache.resources
+
+
+def test_a_pod_that_changed_is_the_last_of_its_node() -> None:
+    """As upstream, which takes it out and puts it back; the order decides between victims that are otherwise equal."""
+    cache = cache_with_node()
+    before = {name: small(name).running("n").obj() for name in "abc"}
+    for old in before.values():
+        cache.add_pod(old)
+    orders = []
+    for name in "abb":
+        old = before[name]
+        cache.update_pod(replace(old, status=replace(old.status, start_time="2026-01-01T00:00:00Z")), old)
+        orders.append([cache.pods.keys[row] for row in cache.nodes.pod_rows[0]])
+        assert cache.pods.slots[cache.nodes.pod_rows[0]].tolist() == [0, 1, 2]
+    assert orders == [[f"default/{name}" for name in order] for order in ("cba", "cab", "cab")]
 
 
 def test_a_row_of_a_node_that_is_gone_is_as_new_for_the_next() -> None:

@@ -1,0 +1,55 @@
+"""What node objects say of pods is worked out anew where following changed nodes one by one is not enough."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import pytest
+from tests.preempting import default_profile
+from tests.support import cache_of, chosen_node
+
+from bayplan.core.columns import ABSENT, IntArray, RowArray
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.deciding import Decider
+from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, OtherNodes, PodParts, Reads, Skip
+from bayplan.core.snapshot import View
+from bayplan.testing.builders import node, pod
+
+LICENCE = "example.com/licence"
+
+
+class PrefersLicences:
+    """A plugin that has nothing to say while no node has the resource that it looks for."""
+
+    name: ClassVar[str] = "PrefersLicences"
+    score_reads: ClassVar[Reads] = Reads.NODE
+    pod_parts = PodParts.CONSTRAINTS
+    other_nodes = OtherNodes.NOTHING
+
+    def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> int | Skip:
+        column = view.nodes.resources.find(LICENCE)
+        return SKIP if column == ABSENT else column
+
+    def score(self, state: int, view: View, rows: RowArray) -> IntArray:
+        scores: IntArray = (view.nodes.allocatable[rows, state] > 0) * MAX_NODE_SCORE
+        return scores
+
+
+@pytest.mark.parametrize("reuse", [True, False], ids=["reuse", "from-scratch"])
+def test_a_resource_that_no_node_had_before_is_seen_by_plugins_that_look_for_it(reuse: bool) -> None:
+    plugin, profile = PrefersLicences(), default_profile()
+    profile = replace(
+        profile,
+        pre_score=(*profile.pre_score, plugin),
+        score=(*profile.score, plugin),
+        weights={**profile.weights, plugin.name: 5},
+    )
+    assert profile.follows_nodes
+    decider = Decider({profile.scheduler_name: profile}, reuse=reuse)
+    cache = cache_of(*(node(name).capacity(cpu="8", pods=9).obj() for name in "abc"))
+    waiting = cache.info(pod("p").cpu("1").obj())
+    found = [chosen_node(decider, waiting, cache.view()) for _ in range(3)]
+    cache.add(node("b").capacity({LICENCE: 4}, cpu="8", pods=9).obj())
+    found.append(chosen_node(decider, waiting, cache.view()))
+    assert found == ["a", "a", "a", "b"]
