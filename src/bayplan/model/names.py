@@ -48,7 +48,7 @@ def label_key_faults(key: str) -> tuple[str, ...]:
     return tuple(faults)
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=2_048)
 def label_value_faults(value: str) -> tuple[str, ...]:
     """Why the text is not a label value; empty if it is one."""
     faults: list[str] = []

@@ -200,7 +200,7 @@ def parse_go_integer(text: str) -> int | None:
     return number if -(2**63) <= number < 2**63 else None
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=1_024)
 def _compile(
     labels: tuple[tuple[str, str], ...], expressions: tuple[tuple[str, str, tuple[str, ...]], ...]
 ) -> CompiledSelector:

@@ -38,7 +38,7 @@ DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024
 
 # The pods of a cluster come from few templates; this is far above the number of templates and far below the
 # number of pods of the largest clusters, so that neither time nor memory is spent twice on the same requests.
-_REMEMBERED_SHAPES = 1 << 12
+_REMEMBERED_SHAPES = 1 << 10
 
 _QUALIFIED_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _QUALIFIED_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
