@@ -91,15 +91,26 @@ class Appraisal:
             return self._ask_about(view, ground, rows, passed)
         return _applied(compiled, self._steps, view, ground, rows, passed)
 
-    def of_one(self, view: View, ground: Ground, row: int) -> int:
+    def of_one(self, view: View, ground: Ground, row: int, name_ranks: IntArray) -> int:
         """The value of a row that is not settled."""
         compiled, nodes = self._applied_by(), view.nodes
         if compiled is None:
-            return self._ask_about_one(view, ground, row)
+            return self._ask_about_one(view, ground, row, name_ranks)
         _ONE_ROW[0] = row
-        tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nodes.name_ranks())
-        known = (ground.settled, ground.lasting, None)
-        compiled.appraise(_ONE_VALUE, _ONE_ROW, *tables, *known, self._steps, RANK_BITS)
+        # One by one, as tuples would take as long as the loop.
+        compiled.appraise(
+            _ONE_VALUE,
+            _ONE_ROW,
+            nodes.allocatable,
+            nodes.taken,
+            nodes.allowed_pods,
+            name_ranks,
+            ground.settled,
+            ground.lasting,
+            None,
+            self._steps,
+            RANK_BITS,
+        )
         return _ONE_VALUE.item()
 
     def _applied_by(self) -> ModuleType | None:
@@ -144,14 +155,14 @@ class Appraisal:
                     rejected = codes != 0 if rejected is None else rejected | (codes != 0)
         return rejected
 
-    def _ask_about_one(self, view: View, ground: Ground, row: int) -> int:
+    def _ask_about_one(self, view: View, ground: Ground, row: int, name_ranks: IntArray) -> int:
         for _, _, filter_one, state in self.moving:
             if filter_one(state, view, row):
                 return NOT_FEASIBLE
         total = 0 if ground.lasting is None else ground.lasting.item(row)
         for entry in self._following:
             total += weighted_one(entry, view, row)
-        return total * RANKS - view.nodes.name_ranks().item(row)
+        return total * RANKS - name_ranks.item(row)
 
 
 def _applied(

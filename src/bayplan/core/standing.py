@@ -235,7 +235,7 @@ class Standing:
 
     def _refresh_one(self, view: View, row: int) -> None:
         """The same for a single row, by far the most frequent case."""
-        value = self._appraisal.of_one(view, self.ground, row)
+        value = self._appraisal.of_one(view, self.ground, row, self._ranks)
         if value == NOT_FEASIBLE:
             self._take_one(row, *self._appraisal.failure_of(view, row), passed=False)
         elif not self.passed.item(row):  # else its verdict is what it was

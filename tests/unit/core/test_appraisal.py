@@ -82,7 +82,7 @@ def test_all_rows_some_rows_and_one_row(kind: str) -> None:
     some = row_array([3, 0, 3])
     assert appraisal.of_rows(cache.view(), ground, some)[0].tolist() == values[some].tolist()
     for row in np.flatnonzero(~ground.settled).tolist():
-        assert appraisal.of_one(cache.view(), ground, row) == values[row]
+        assert appraisal.of_one(cache.view(), ground, row, cache.nodes.name_ranks()) == values[row]
 
 
 def test_of_equal_totals_the_smallest_name_has_the_highest_value() -> None:
@@ -106,12 +106,12 @@ def test_what_changes_is_seen() -> None:
     info = cache.info(pod("p").cpu(3).obj())
     appraisal, ground = appraisal_of(cache, info)
     row = cache.nodes.rows_by_name["e"]
-    before = appraisal.of_one(cache.view(), ground, row)
+    before = appraisal.of_one(cache.view(), ground, row, cache.nodes.name_ranks())
     cache.add_pod(pod("more").cpu(1).memory("1Gi").running("e").obj())
-    after = appraisal.of_one(cache.view(), ground, row)
+    after = appraisal.of_one(cache.view(), ground, row, cache.nodes.name_ranks())
     assert after < before - RANKS // 2
     cache.add_pod(pod("most").cpu(5).running("e").obj())
-    assert appraisal.of_one(cache.view(), ground, row) == NOT_FEASIBLE
+    assert appraisal.of_one(cache.view(), ground, row, cache.nodes.name_ranks()) == NOT_FEASIBLE
 
 
 def test_a_score_out_of_range_is_an_error() -> None:
@@ -122,7 +122,7 @@ def test_a_score_out_of_range_is_an_error() -> None:
     (scorer, state), *others = appraisal._following
     appraisal._following = [Plain(scorer._replace(score_one=lambda *_: 101), state), *others]
     with pytest.raises(CycleError, match="invalid score 101"):
-        appraisal.of_one(cache.view(), ground, 0)
+        appraisal.of_one(cache.view(), ground, 0, cache.nodes.name_ranks())
 
 
 class Nobody:
@@ -145,7 +145,10 @@ def test_while_plugins_are_timed_each_is_asked() -> None:
     untimed = appraisal.of_rows(cache.view(), ground, every)[0].tolist()
     stopwatch.start(0)
     assert appraisal.of_rows(cache.view(), ground, every)[0].tolist() == untimed
-    assert [appraisal.of_one(cache.view(), ground, row) for row in (0, 3)] == [untimed[0], untimed[3]]
+    assert [appraisal.of_one(cache.view(), ground, row, cache.nodes.name_ranks()) for row in (0, 3)] == [
+        untimed[0],
+        untimed[3],
+    ]
     asked = {(step.plugin, step.point, step.calls) for step in stopwatch.finish() or ()}
     assert {("NodeResourcesFit", "Filter", 3), ("NodeResourcesFit", "Score", 3)} <= asked
 
