@@ -60,11 +60,11 @@ class Reservations:
     def _take_in(self, way: OnTheWay, answer: VolumesAnswered) -> None:
         stored = {object_key(claim): claim for claim in answer.claims}
         for place in [place for place in way.reserved if place[0] is ResourceClaim]:
-            reported = stored.get(place[1])
-            if way.reserved[place].before is None:
+            reported, before = stored.get(place[1]), way.reserved[place].before
+            if before is None:
                 # It was made for the pod. The watch may never show it if it goes soon, so it stays one that is assumed.
                 continue
-            if reported is None and answer.error:
+            if answer.error if reported is None else _is_later(before, reported):
                 self._put_back(way, place)
                 continue
             assumed = self._settle(way, place).assumed
@@ -160,6 +160,11 @@ def _has_devices(claim: Object | None) -> bool:
 def _is_same(known: ResourceClaim, other: ResourceClaim) -> bool:
     """A claim that is still to be made has no uid yet."""
     return known.metadata.uid in ("", other.metadata.uid)
+
+
+def _is_later(seen: Object, reported: ResourceClaim) -> bool:
+    """Whether the watch has shown the claim as it was after the write that is answered now."""
+    return isinstance(seen, ResourceClaim) and _is_same(seen, reported) and _version(seen) > _version(reported)
 
 
 def _is_used_by(claim: ResourceClaim, uid: str) -> bool:

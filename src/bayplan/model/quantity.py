@@ -39,7 +39,7 @@ _EXPONENT_LIMIT = 1_000
 _DIGITS_LIMIT = 4_000
 
 
-@lru_cache(maxsize=8_192, typed=True)
+@lru_cache(maxsize=2_048, typed=True)
 def parse_quantity(raw: RawQuantity) -> int:
     """The exact value in nano units; ValueError with Kubernetes' own wording when malformed."""
     plain = _plain(raw, _PLAIN_NANOS)

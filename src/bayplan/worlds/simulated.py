@@ -194,11 +194,11 @@ class SimulatedWorld:
         self._reflector.deliver_later(changes, now + delay)
 
     def _spoil_watch(self, delay: int, changes: Sequence[WatchEvent]) -> int:
-        faults, random = self._faults, self._draws.random
+        faults, random, slow = self._faults, self._draws.random, SLOW_FACTOR * delay
         if faults.happens(faults.slow_watch, random, self.now):
-            delay *= SLOW_FACTOR
+            delay = slow
         if faults.happens(faults.watch_gap, random, self.now):
-            self._reflector.break_watch(changes, self.now + SLOW_FACTOR * delay)
+            self._reflector.break_watch(changes, self.now + slow)
         return delay
 
     def _ask_controllers(self) -> None:

@@ -22,6 +22,7 @@ from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod
 from bayplan.model.resource_claims import EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
+from bayplan.model.structs import replace
 from bayplan.testing.builders import node, pod
 from bayplan.testing.devices import asks, claim_of, device, device_class, held, owned, slice_of, with_claims
 
@@ -31,6 +32,11 @@ GPU = "example.com/gpu"
 
 def user(name: str, claim: str) -> Pod:
     return with_claims(pod(name).obj(), claim)
+
+
+def versioned(claim: ResourceClaim, version: int) -> ResourceClaim:
+    """The claim as it was stored at some time."""
+    return replace(claim, metadata=replace(claim.metadata, uid="c-1", resource_version=str(version)))
 
 
 def scheduler(*objects: Object, gates: str = "") -> Scheduler:
@@ -343,3 +349,25 @@ def test_a_write_that_is_never_answered_is_given_up_but_its_devices_are_not() ->
     conditions = [action.message for action in late.actions if isinstance(action, SetCondition)]
     assert conditions == ['running PreBind plugin "DynamicResources": context deadline exceeded']
     assert world.cache.objects.devices.holders
+
+
+def test_an_answer_that_is_older_than_what_the_watch_has_shown_is_passed_over() -> None:
+    """The claim was written, then given back because its pod was deleted; the answer to the write comes last."""
+    before = versioned(claim_of("c", asks("r")), 1)
+    leaving = user("p", "c")
+    world = scheduler(before, leaving)
+    ours, given_back = versioned(written(decided(world)), 2), versioned(before, 3)
+    waiting = user("q", "e")
+    world.observe(ObjectAdded(claim_of("e", asks("r"))), 0)
+    world.observe(ObjectAdded(waiting), 0)
+    assert "cannot allocate all claims" in decided(world).message
+    world.observe(ObjectRemoved(leaving), SECOND)
+    world.observe(ObjectChanged(before, ours), SECOND)
+    world.observe(ObjectChanged(ours, given_back), SECOND)
+    world.observe(VolumesAnswered("default/p", "pod-default-p", claims=(ours,)), SECOND)
+    assert stored(world) == given_back
+    assert not world.cache.objects.devices.holders
+    pods = []
+    while (decision := world.decide(20 * SECOND)) is not None:
+        pods.append(decision.pod)
+    assert "default/q" in pods, "the device is free again"

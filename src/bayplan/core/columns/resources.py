@@ -132,7 +132,7 @@ def amount(name: str, nano: int) -> int:
     return milli_value(nano) if name == CPU_NAME else whole_value(nano)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def is_scalar_resource(name: str) -> bool:
     """Whether `name` is counted beside cpu, memory and ephemeral-storage."""
     return (
@@ -143,7 +143,7 @@ def is_scalar_resource(name: str) -> bool:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def is_extended_resource(name: str) -> bool:
     """Whether `name` belongs to a vendor: it has a domain, and that is not one of Kubernetes itself."""
     if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
