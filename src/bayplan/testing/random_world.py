@@ -34,7 +34,7 @@ from bayplan.model.resource_claims import ResourceSlice
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.well_known import DISRUPTION_TARGET
-from bayplan.model.workloads import CronJob
+from bayplan.model.workloads import CronJob, ReplicationController
 from bayplan.store import ApiError, Store
 from bayplan.testing.decision_checks import ChoiceChecker
 from bayplan.testing.random_befalling import Change
@@ -53,6 +53,8 @@ STARTED_AT = 1_700_000_000 * SECOND
 #: A world with more preemptions than this goes in circles.
 PREEMPTIONS_MAX = 300
 TAINT_EVICTIONS_MAX = 300
+#: Long enough for pods to wait by then, and before the shortest worlds end.
+RARELY_DELETED_AFTER_SECONDS = 8
 
 
 class GoesInCircles(Exception):  # noqa: N818 - ends a world, but nothing is wrong
@@ -123,7 +125,13 @@ class RandomWorld:
         for _ in range(self.character.changes):
             at = STARTED_AT + self.draw.number(0, self.seconds * 1000) * MILLISECOND
             self.world.at(at, self._something_happens)
+        self.world.at(STARTED_AT + RARELY_DELETED_AFTER_SECONDS * SECOND, self._delete_rare)
         self.world.at(STARTED_AT + self.seconds * SECOND, self._calm_down)
+
+    def _delete_rare(self, now: int) -> None:
+        """Something that few worlds have, and that would hardly ever be drawn to be deleted."""
+        for rare in self.store.list(ReplicationController):
+            self.store.delete(ReplicationController, rare.metadata.namespace, rare.metadata.name, now)
 
     def _observe(self, event: Event, now: int) -> None:
         self.taint_evictions += isinstance(event, ObjectRemoved) and _left_a_tainted_device(event.old)
