@@ -248,17 +248,22 @@ typedef struct {
     int64_t all_positive; /* 0 or -1 */
 } Seen;
 
+/* Below 2**52 an integer is the fraction of a double that is 2**52 larger: quicker than converting. */
+static inline double as_double(int64_t amount)
+{
+    const union { uint64_t bits; double value; } offset = {UINT64_C(0x4330000000000000)};
+    const union { uint64_t bits; double value; } shifted = {(uint64_t)amount | offset.bits};
+    return shifted.value - offset.value;
+}
+
 FASTEST_FOR_THIS_CPU static Seen to_doubles(int count, const int64_t *restrict amounts, double *restrict doubles)
 {
-    /* Below 2**52 an integer is the fraction of a double that is 2**52 larger: quicker than converting each. */
-    const union { uint64_t bits; double value; } offset = {UINT64_C(0x4330000000000000)};
     uint64_t bits = 0;
     int64_t all_positive = -1;
     for (int place = 0; place < count; place++) {
-        union { uint64_t bits; double value; } shifted = {(uint64_t)amounts[place] | offset.bits};
         bits |= (uint64_t)amounts[place];
         all_positive &= -(int64_t)(amounts[place] > 0);
-        doubles[place] = shifted.value - offset.value;
+        doubles[place] = as_double(amounts[place]);
     }
     return (Seen){bits, all_positive};
 }
@@ -757,14 +762,7 @@ typedef struct {
     const int64_t *settled;
 } Columns;
 
-static inline double as_double(int64_t amount) /* see to_doubles */
-{
-    const union { uint64_t bits; double value; } offset = {UINT64_C(0x4330000000000000)};
-    const union { uint64_t bits; double value; } shifted = {(uint64_t)amount | offset.bits};
-    return shifted.value - offset.value;
-}
-
-static inline int64_t whole(double amount) /* the way back */
+static inline int64_t whole(double amount) /* the way back from as_double */
 {
     const union { uint64_t bits; double value; } offset = {UINT64_C(0x4330000000000000)};
     const union { double value; uint64_t bits; } shifted = {amount + offset.value};
