@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 from bayplan.analysis.anonymising.objects import anonymised
 from bayplan.analysis.cluster import Cluster
+from bayplan.model.cluster import PriorityClass
 from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.model.node import Node
+from bayplan.model.pod import PodTemplateSpec
 from bayplan.model.reading import from_texts
 from bayplan.model.time_units import SECOND
 from bayplan.report.cluster_dump import dump_lines
@@ -125,5 +127,12 @@ def test_worlds_in_the_middle_of_things(seed: int, seconds: int) -> None:
     with suppress(GoesInCircles):
         world.world.run_until(STARTED_AT + seconds * SECOND)
     objects = [deepcopy(obj) for info in KINDS.values() for obj in world.store.list(info.struct)]
-    # No file may have a name with a slash, which these worlds do not mind.
-    check_same_decisions([obj for obj in objects if "/" not in obj.metadata.name])
+    # No file may have a name with a slash, or a workload whose priority class is gone, which these worlds do not mind.
+    classes = {"", *(obj.metadata.name for obj in objects if isinstance(obj, PriorityClass))}
+    check_same_decisions([obj for obj in objects if "/" not in obj.metadata.name and class_of(obj) in classes])
+
+
+def class_of(obj: Object) -> str:
+    """The priority class that pods of a workload would have, if it names one."""
+    template = getattr(getattr(obj, "spec", None), "template", None)
+    return template.spec.priority_class_name if isinstance(template, PodTemplateSpec) else ""

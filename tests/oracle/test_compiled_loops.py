@@ -232,17 +232,66 @@ def test_all_rules_together(given_tables: Tables, steps: Steps, data: st.DataObj
     lay_out = LAID_OUT[data.draw(st.sampled_from(sorted(LAID_OUT)))]
     values = answers(rows, count)
     arrays = (given_tables.allocatable, lay_out(taken), given_tables.allowed_pods, ranks)
-    passed = rng.random(count) < data.draw(st.sampled_from([0.0, 0.5, 1.0])) if data.draw(st.booleans()) else None
-    feasible, best, news = compiled.appraise(values, rows, *arrays, settled, lasting, passed, steps, 32)
+    feasible, best = compiled.appraise(values, rows, *arrays, settled, lasting, steps, 32)
     assert values.tolist() == [
         place_in_ranking(given_tables, row, steps, settled, lasting, int(ranks[row])) for row in each_row(rows, count)
     ]
     assert feasible == np.count_nonzero(values != NOT_FEASIBLE)
     assert best == (values.argmax() if feasible else -1)
-    if passed is not None:
-        pairs = list(zip(each_row(rows, count), values != NOT_FEASIBLE, strict=True))
-        changed = sum(passes != passed[row] for row, passes in pairs)
-        assert news == changed + sum(not (passes or passed[row] or settled[row]) for row, passes in pairs)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_answers_that_are_kept(seed: int) -> None:
+    """Rows that have changed get their new value, who passes is noted, and what is settled is taken from there."""
+    rng = np.random.default_rng(seed)
+    count, bits = int(rng.choice([1, 5, 2 * BLOCK + 9])), int(rng.integers(0, 5))
+    given_tables = Tables(*(rng.integers(0, 5, (count, 2)) for _ in range(3)), *rng.integers(0, 4, (2, count)))
+    steps = (
+        (loops.FIT_CODES, 0, (("name", 0, int(rng.integers(0, 3)), 2, False),)),
+        (loops.LEAST_ALLOCATED, 1, ((0, 1, 1), (1, 1, 1))),
+    )
+    settled, ranks = rng.random(count) < 0.3, rng.permutation(count)
+    settled_by, settled_codes = rng.integers(-1, 3, count).astype(np.int8), rng.integers(0, 3, count)
+    passed = rng.random(count) < 0.6
+    values = np.where(passed, rng.integers(0, 9, count), NOT_FEASIBLE)
+    bounds = np.maximum.reduceat(values, np.arange(0, count, 1 << bits))
+    rejected_by, codes = np.where(passed, -1, rng.integers(-1, 3, count)).astype(np.int8), rng.integers(0, 3, count)
+    rows = rng.integers(0, count, rng.integers(0, 2 * count))
+
+    new_values, new_passed = values.copy(), passed.copy()
+    new_rejected_by, new_codes = rejected_by.copy(), codes.copy()
+    undecided = 0
+    for row in rows.tolist():
+        new_values[row] = place_in_ranking(given_tables, row, steps, settled, None, int(ranks[row]))
+        new_passed[row] = new_values[row] != NOT_FEASIBLE
+        if settled[row]:
+            new_rejected_by[row], new_codes[row] = settled_by[row], settled_codes[row]
+        elif not new_passed[row]:
+            undecided += 1
+        elif not passed[row]:
+            new_rejected_by[row], new_codes[row] = -1, 0
+    news = (
+        np.count_nonzero(new_passed) - np.count_nonzero(passed),
+        np.count_nonzero(new_passed != passed),
+        np.count_nonzero((new_rejected_by != rejected_by) | (new_codes != codes)),
+        undecided,
+    )
+
+    taken = np.column_stack((given_tables.pod_counts, given_tables.nonzero_requested, given_tables.requested))
+    arrays = (given_tables.allocatable, taken, given_tables.allowed_pods, ranks, settled, None)
+    ranking = (values, bounds if rng.integers(0, 2) else None, bits)
+    kept = (passed, rejected_by, codes, settled_by, settled_codes)
+    before = bounds.copy()
+    assert compiled.revise(rows, *arrays, steps, 32, *ranking, *kept) == news
+    assert values.tolist() == new_values.tolist()
+    assert passed.tolist() == new_passed.tolist()
+    assert rejected_by.tolist() == new_rejected_by.tolist()
+    assert codes.tolist() == new_codes.tolist()
+    if ranking[1] is None:
+        assert bounds.tolist() == before.tolist()
+    else:
+        assert (values <= np.repeat(bounds, 1 << bits)[:count]).all()
+        assert (bounds == np.maximum(before, np.maximum.reduceat(values, np.arange(0, count, 1 << bits)))).all()
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -265,7 +314,7 @@ def test_the_usual_rules_together(seed: int) -> None:
     taken = np.asfortranarray(np.column_stack((pods[:, 1], nonzero, requested)))
     values = answers(None, count)
     arrays = (np.asfortranarray(allocatable), taken, given_tables.allowed_pods, ranks)
-    compiled.appraise(values, None, *arrays, settled, None, None, steps, 32)
+    compiled.appraise(values, None, *arrays, settled, None, steps, 32)
     assert values.tolist() == [
         place_in_ranking(given_tables, row, steps, settled, None, int(ranks[row])) for row in range(count)
     ]
@@ -346,7 +395,6 @@ MAKES_SENSE: dict[str, Any] = {
     "name_ranks": OUT,
     "settled": NONE_SETTLED,
     "lasting": None,
-    "passed": None,
     "steps": (STEP,),
     "bits": 32,
 }
@@ -356,7 +404,6 @@ REFUSED_APPRAISALS: dict[str, tuple[type[Exception], str, str, Any]] = {
     "flags that are numbers": (ValueError, "expected int64", "settled", OUT),
     "flags in a table": (IndexError, "a row is outside", "settled", NONE_SETTLED[:, None]),
     "scores of other rows": (IndexError, "a row is outside", "lasting", OUT[:3]),
-    "earlier verdicts of other rows": (IndexError, "a row is outside", "passed", NONE_SETTLED[:3]),
     "ranks of other rows": (IndexError, "a row is outside", "name_ranks", OUT[:3]),
     "an unknown rule": (ValueError, "no such rule", "steps", ((4, 1, ()),)),
     "a step too short": (ValueError, "a step has", "steps", ((0, 1),)),
@@ -376,11 +423,66 @@ REFUSED_APPRAISALS: dict[str, tuple[type[Exception], str, str, Any]] = {
 def test_what_cannot_be_appraised_is_refused(error: type[Exception], message: str, name: str, value: Any) -> None:
     """And no array is held on to."""
     arguments = (MAKES_SENSE | {name: value}).values()
-    assert compiled.appraise(*MAKES_SENSE.values()) == (4, 0, 0)
+    assert compiled.appraise(*MAKES_SENSE.values()) == (4, 0)
     held = sys.getrefcount(OUT), sys.getrefcount(FOUR), sys.getrefcount(NONE_SETTLED)
     with pytest.raises(error, match=message):
         compiled.appraise(*arguments)
     assert (sys.getrefcount(OUT), sys.getrefcount(FOUR), sys.getrefcount(NONE_SETTLED)) == held
+
+
+KEPT: dict[str, Any] = {
+    "rows": np.arange(4),
+    **{name: MAKES_SENSE[name] for name in list(MAKES_SENSE)[2:]},
+    "values": np.zeros(4, dtype=np.int64),
+    "bounds": np.zeros(2, dtype=np.int64),
+    "block_bits": 1,
+    "passed": np.ones(4, dtype=np.bool_),
+    "rejected_by": np.full(4, -1, dtype=np.int8),
+    "codes": np.zeros(4, dtype=np.int64),
+    "settled_by": np.full(4, -1, dtype=np.int8),
+    "settled_codes": np.zeros(4, dtype=np.int64),
+}
+
+
+def none_passed() -> IntArray:
+    return np.full(4, NOT_FEASIBLE)
+
+
+#: What is given instead. Some arguments count only if a row has not passed before.
+REFUSED_REVISIONS: dict[str, tuple[type[Exception], str, dict[str, Any]]] = {
+    "rows that are not there": (IndexError, "a row is outside", {"rows": np.array([4])}),
+    "no rows": (TypeError, "buffer|bytes-like", {"rows": None}),
+    "values of other rows": (IndexError, "a row is outside", {"values": OUT[:3]}),
+    "values apart": (ValueError, "side by side", {"values": np.zeros(8, dtype=np.int64)[::2]}),
+    "bounds of other blocks": (IndexError, "a row is outside", {"bounds": OUT[:1]}),
+    "too many bits": (ValueError, "less than 32 bits", {"block_bits": 32}),
+    "too few bits": (ValueError, "less than 32 bits", {"block_bits": -1}),
+    "no bits": (TypeError, "integer", {"block_bits": None}),
+    "flags of other rows": (IndexError, "a row is outside", {"passed": NONE_SETTLED[:3], "values": none_passed()}),
+    "verdicts of other rows": (
+        IndexError,
+        "a row is outside",
+        {"rejected_by": KEPT["settled_by"][:3], "values": none_passed()},
+    ),
+    "codes of other rows": (IndexError, "a row is outside", {"codes": OUT[:3], "values": none_passed()}),
+    "what others settled": (
+        IndexError,
+        "a row is outside",
+        {"settled_by": KEPT["settled_by"][:3], "values": none_passed()},
+    ),
+    "why others did": (IndexError, "a row is outside", {"settled_codes": OUT[:3], "values": none_passed()}),
+    "values that cannot be written": (BufferError, "not writable", {"values": b"12345678"}),
+}
+
+
+@pytest.mark.parametrize(("error", "message", "given"), REFUSED_REVISIONS.values(), ids=REFUSED_REVISIONS.keys())
+def test_what_cannot_be_revised_is_refused(error: type[Exception], message: str, given: dict[str, Any]) -> None:
+    """And no array is held on to."""
+    arguments = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in KEPT.items()} | given
+    held = [sys.getrefcount(value) for value in arguments.values()]
+    with pytest.raises(error, match=message):
+        compiled.revise(*arguments.values())
+    assert [sys.getrefcount(value) for value in arguments.values()] == held
 
 
 @pytest.mark.parametrize(

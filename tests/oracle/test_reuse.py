@@ -78,8 +78,17 @@ def test_reuse_changes_nothing(steps: list[Step]) -> None:
     play(steps)
 
 
+#: Terms of several topology keys reach the last pod, and a column of labels is dropped while they are counted.
+SEVERAL_KEYS: list[Step] = [
+    *((DECIDE, 0, 0, int(number >= 10)) for number in range(13)),
+    *(("run", 0, 0, 0), ("remove node", 0, 0, 0), ("node", 0, 0, 0)),
+    *((DECIDE, 0, 0, 1), (DECIDE, 14, 0, 1), ("remove node", 0, 0, 0), (DECIDE, 38, 0, 0)),
+]
+
+
 @QUICK
 @given(SEQUENCES | PREEMPTING_SEQUENCES)
+@example(SEVERAL_KEYS)
 def test_little_is_kept(steps: list[Step]) -> None:
     """The same where logs are short, standings are forgotten soon, and victims are looked for in the whole table."""
     with pytest.MonkeyPatch.context() as patched:

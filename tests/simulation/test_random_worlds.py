@@ -171,7 +171,7 @@ def test_measuring_takes_the_same_shortcuts(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(owner, name, counting)
 
     counted(Scheduler, "_refuse_again")
-    counted(Standing, "_refresh_one")
+    counted(Standing, "_refresh")
     counted(Decider, "_local_for")
     journal_of(1)
     plain, taken = taken, Counter()

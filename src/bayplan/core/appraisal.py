@@ -13,9 +13,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from bayplan.core import ranking
 from bayplan.core.columns import BoolArray, IntArray, RowArray, column_at, every_row, loops
 from bayplan.core.columns.loops import Outline, Step
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.filtering import Verdicts
 from bayplan.core.framework.contract import SKIP, FilterPlugin, State
 from bayplan.core.framework.profile import OneRow, Profile
 from bayplan.core.ground import Ground, Plain, following_scorers, sum_of_scores, weighted_one
@@ -38,11 +40,6 @@ def total_of(values: IntArray, row: int, name_ranks: IntArray) -> int:
     return (values.item(row) + name_ranks.item(row)) // RANKS
 
 
-# For one row at a time: to make arrays would take longer than to fill them.
-_ONE_ROW: RowArray = np.zeros(1, dtype=np.intp)
-_ONE_VALUE: IntArray = np.zeros(1, dtype=np.int64)
-
-
 class Moving(NamedTuple):
     """A local filter that follows usage and has something to do for the pods in question."""
 
@@ -55,9 +52,13 @@ class Moving(NamedTuple):
 #: What became of some rows:
 #: (rows,) values as in a ranking, without the scores that are normalized;
 #: how many rows are feasible;
-#: the first place with the highest value, -1 if no row is feasible;
-#: for how many rows the verdict may not be what it was, where it is known what it was.
-Appraised: TypeAlias = tuple[IntArray, int, int, int]
+#: the first place with the highest value, -1 if no row is feasible.
+Appraised: TypeAlias = tuple[IntArray, int, int]
+
+#: What has changed in answers that are kept: how many more rows pass; of how many it is another answer than before;
+#: how many verdicts have changed; of how many rows it is not known why they fail.
+Revised: TypeAlias = tuple[int, int, int, int]
+NOTHING_CHANGED: Revised = (0, 0, 0, 0)
 
 
 def appraised_by(outline: Outline, profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Appraised | None:
@@ -84,34 +85,62 @@ class Appraisal:
         self._following = following_scorers(profile, pod, view)
         self._steps = _steps_of(profile, self.moving, self._following)
 
-    def of_rows(self, view: View, ground: Ground, rows: RowArray, passed: BoolArray | None = None) -> Appraised:
-        """Rows may be given several times. `passed` (nodes,) says which were feasible before."""
+    def of_rows(self, view: View, ground: Ground, rows: RowArray) -> Appraised:
+        """Rows may be given several times."""
         compiled = self._applied_by()
         if compiled is None or self._steps is None:
-            return self._ask_about(view, ground, rows, passed)
-        return _applied(compiled, self._steps, view, ground, rows, passed)
+            return self._ask_about(view, ground, rows)
+        return _applied(compiled, self._steps, view, ground, rows)
 
-    def of_one(self, view: View, ground: Ground, row: int, name_ranks: IntArray) -> int:
-        """The value of a row that is not settled."""
-        compiled, nodes = self._applied_by(), view.nodes
+    def revise(
+        self,
+        view: View,
+        ground: Ground,
+        rows: RowArray,
+        name_ranks: IntArray,
+        values: IntArray,
+        bounds: IntArray | None,
+        passed: BoolArray,
+        verdicts: Verdicts,
+    ) -> Revised | None:
+        """Bring these rows up to date, in arrays of all nodes; None, and nothing done, if plugins have to be asked.
+
+        `bounds` are those of the ranking that has the values, if there is one.
+        """
+        compiled, nodes, settled = self._applied_by(), view.nodes, ground.verdicts
         if compiled is None:
-            return self._ask_about_one(view, ground, row, name_ranks)
-        _ONE_ROW[0] = row
+            return None
         # One by one, as tuples would take as long as the loop.
-        compiled.appraise(
-            _ONE_VALUE,
-            _ONE_ROW,
+        revised: Revised = compiled.revise(
+            rows,
             nodes.allocatable,
             nodes.taken,
             nodes.allowed_pods,
             name_ranks,
             ground.settled,
             ground.lasting,
-            None,
             self._steps,
             RANK_BITS,
+            values,
+            bounds,
+            ranking.BLOCK_BITS,
+            passed,
+            verdicts.rejected_by,
+            verdicts.codes,
+            settled.rejected_by,
+            settled.codes,
         )
-        return _ONE_VALUE.item()
+        return revised
+
+    def of_one(self, view: View, ground: Ground, row: int, name_ranks: IntArray) -> int:
+        """The value of a row that is not settled."""
+        for _, _, filter_one, state in self.moving:
+            if filter_one(state, view, row):
+                return NOT_FEASIBLE
+        total = 0 if ground.lasting is None else ground.lasting.item(row)
+        for entry in self._following:
+            total += weighted_one(entry, view, row)
+        return total * RANKS - name_ranks.item(row)
 
     def _applied_by(self) -> ModuleType | None:
         """The compiled loops, unless plugins have to be asked: their rules are unknown, or somebody times them."""
@@ -130,12 +159,11 @@ class Appraisal:
                 return position, code
         raise AssertionError("no filter rejects the row")
 
-    def _ask_about(self, view: View, ground: Ground, rows: RowArray, passed: BoolArray | None) -> Appraised:
+    def _ask_about(self, view: View, ground: Ground, rows: RowArray) -> Appraised:
         rejected = self._rejected(view, ground, rows)
         feasible = len(rows) if rejected is None else len(rows) - int(np.count_nonzero(rejected))
-        news = 0 if passed is None else _news(rows, rejected, ground.settled, passed)
         if not feasible:
-            return np.full(len(rows), NOT_FEASIBLE), 0, -1, news
+            return np.full(len(rows), NOT_FEASIBLE), 0, -1
         values = sum_of_scores(self._following, view, rows, None if rejected is None else ~rejected)
         if ground.lasting is not None:
             values += column_at(rows, ground.lasting)
@@ -143,7 +171,7 @@ class Appraisal:
         values -= column_at(rows, view.nodes.name_ranks())
         if rejected is not None:
             values[rejected] = NOT_FEASIBLE
-        return values, feasible, int(values.argmax()), news
+        return values, feasible, int(values.argmax())
 
     def _rejected(self, view: View, ground: Ground, rows: RowArray) -> BoolArray | None:
         """(rows,) which rows are not feasible; None: all are."""
@@ -155,38 +183,13 @@ class Appraisal:
                     rejected = codes != 0 if rejected is None else rejected | (codes != 0)
         return rejected
 
-    def _ask_about_one(self, view: View, ground: Ground, row: int, name_ranks: IntArray) -> int:
-        for _, _, filter_one, state in self.moving:
-            if filter_one(state, view, row):
-                return NOT_FEASIBLE
-        total = 0 if ground.lasting is None else ground.lasting.item(row)
-        for entry in self._following:
-            total += weighted_one(entry, view, row)
-        return total * RANKS - name_ranks.item(row)
 
-
-def _applied(
-    compiled: ModuleType,
-    steps: tuple[Step, ...],
-    view: View,
-    ground: Ground,
-    rows: RowArray,
-    passed: BoolArray | None = None,
-) -> Appraised:
+def _applied(compiled: ModuleType, steps: tuple[Step, ...], view: View, ground: Ground, rows: RowArray) -> Appraised:
     nodes = view.nodes
     given = loops.given_rows(rows, nodes.count)
     values = loops.empty_for(given, nodes.count)
     tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nodes.name_ranks())
-    known = (ground.settled, ground.lasting, passed)
-    return values, *compiled.appraise(values, given, *tables, *known, steps, RANK_BITS)
-
-
-def _news(rows: RowArray, rejected: BoolArray | None, settled: BoolArray, passed: BoolArray) -> int:
-    """For how many rows the verdict may not be what it was: the code of a filter may have changed."""
-    before = column_at(rows, passed)
-    if rejected is None:
-        return len(rows) - int(np.count_nonzero(before))
-    return int(np.count_nonzero(np.where(rejected, before | ~column_at(rows, settled), ~before)))
+    return values, *compiled.appraise(values, given, *tables, ground.settled, ground.lasting, steps, RANK_BITS)
 
 
 def _steps_of(profile: Profile, moving: Sequence[Moving], following: Sequence[Plain]) -> tuple[Step, ...] | None:

@@ -62,6 +62,12 @@ class Verdicts:
         passed: BoolArray = self.rejected_by == PASSED
         return passed
 
+    def at(self, rows: RowArray) -> Verdicts:
+        return Verdicts(self.rejected_by[rows], self.codes[rows])
+
+    def item(self, row: int) -> tuple[int, int]:
+        return self.rejected_by.item(row), self.codes.item(row)
+
 
 @dataclass(slots=True)
 class Filtered:

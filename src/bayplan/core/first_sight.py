@@ -25,7 +25,7 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
     appraised = _appraised(profile, pod, view, ground)
     if appraised is None:
         return None
-    values, feasible, row, _ = appraised
+    values, feasible, row = appraised
     if not feasible:
         return None
     if ground.varying:

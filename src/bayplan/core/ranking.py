@@ -19,16 +19,17 @@ BLOCK_BITS = 10
 class Ranking:
     """Values of all nodes. Different nodes have different values, unless they have the lowest there is."""
 
-    __slots__ = ("__weakref__", "_bounds", "values")
+    __slots__ = ("__weakref__", "bounds", "values")
 
     def __init__(self, values: IntArray) -> None:
         """Takes the array as its own; what others change in it must not grow."""
         self.values = values  # (nodes,)
-        self._bounds: IntArray = np.maximum.reduceat(values, np.arange(0, len(values), 1 << BLOCK_BITS))  # (blocks,)
+        #: (blocks,)
+        self.bounds: IntArray = np.maximum.reduceat(values, np.arange(0, len(values), 1 << BLOCK_BITS))
 
     def best(self) -> int:
         """The row with the highest value."""
-        values, bounds = self.values, self._bounds
+        values, bounds = self.values, self.bounds
         if loops.compiled is not None:
             row: int = loops.compiled.best_row(values, bounds, BLOCK_BITS)
             return row
@@ -46,29 +47,29 @@ class Ranking:
     def lengthen(self, count: int, value: int) -> None:
         """More rows, all with this value, which is the lowest there is."""
         self.values = lengthened(self.values, count, value)
-        self._bounds = lengthened(self._bounds, ((count - 1) >> BLOCK_BITS) + 1, value)
+        self.bounds = lengthened(self.bounds, ((count - 1) >> BLOCK_BITS) + 1, value)
 
     def put(self, row: int, value: int) -> None:
         self.values[row] = value
         block = row >> BLOCK_BITS
-        if value > self._bounds.item(block):
-            self._bounds[block] = value
+        if value > self.bounds.item(block):
+            self.bounds[block] = value
 
     def put_all(self, rows: RowArray, values: IntArray) -> None:
         """Of a row that comes several times the value must be the same each time."""
         if loops.compiled is not None:
-            loops.compiled.put_rows(self.values, self._bounds, BLOCK_BITS, rows, values)
+            loops.compiled.put_rows(self.values, self.bounds, BLOCK_BITS, rows, values)
             return
         self.values[rows] = values
         blocks = rows >> BLOCK_BITS
-        above = values > self._bounds.take(blocks)
+        above = values > self.bounds.take(blocks)
         if np.count_nonzero(above):
-            np.maximum.at(self._bounds, blocks[above], values[above])
+            np.maximum.at(self.bounds, blocks[above], values[above])
 
     def rows_from(self, lowest: int) -> RowArray:
         """The rows with this value or a higher one, in order."""
-        blocks = (self._bounds >= lowest).nonzero()[0]
-        if 2 * len(blocks) > len(self._bounds):
+        blocks = (self.bounds >= lowest).nonzero()[0]
+        if 2 * len(blocks) > len(self.bounds):
             return (self.values >= lowest).nonzero()[0]
         starts = (blocks << BLOCK_BITS).tolist()
         found = [(self.values[at : at + (1 << BLOCK_BITS)] >= lowest).nonzero()[0] + at for at in starts]

@@ -113,10 +113,10 @@ class Scale:
             return False
         return self._low <= raw <= self._high
 
-    def weighted_if_it_holds(self, rows: RowArray, passed: BoolArray, passed_here: BoolArray | None) -> IntArray | None:
+    def weighted_if_it_holds(self, rows: RowArray, passed: BoolArray) -> IntArray | None:
         """(rows,) scores after these rows have changed, None when it is no longer right. Raises CycleError.
 
-        `passed` says of all nodes which are feasible, `passed_here` of these rows; None when all are.
+        `passed` (nodes,) says which are feasible.
         """
         raw, low_row, high_row = self.scaled.raw, self._low_row, self._high_row
         if raw.item(low_row) != self._low or raw.item(high_row) != self._high:
@@ -126,7 +126,7 @@ class Scale:
         here = raw.take(rows)
         if self.scaled.floor < self._low or self.scaled.ceiling > self._high:
             outside = (here < self._low) | (here > self._high)
-            if np.count_nonzero(outside) and (passed_here is None or np.count_nonzero(outside & passed_here)):
+            if np.count_nonzero(outside) and np.count_nonzero(outside & passed[rows]):
                 return None
         return self._weighted(here)
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, total_of
+from bayplan.core.appraisal import NOT_FEASIBLE, NOTHING_CHANGED, RANKS, Appraisal, total_of
 from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, lengthened
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, is_what_if, run_filters
@@ -58,7 +58,7 @@ class Standing:
         self._ranks_version = nodes.ranks.version
         #: (nodes,) as in a ranking, without the scores that are normalised.
         self._order: IntArray
-        self._order, self.passed_count, _, _ = self._appraisal.of_rows(view, ground, every_row(nodes.count))
+        self._order, self.passed_count, _ = self._appraisal.of_rows(view, ground, every_row(nodes.count))
         self.passed: BoolArray = self._order != NOT_FEASIBLE
         self._feasible_rows: RowArray | None = None
         self.verdicts = Verdicts(ground.verdicts.rejected_by.copy(), ground.verdicts.codes.copy())
@@ -78,11 +78,7 @@ class Standing:
             return self._follow_nodes(view)
         log = nodes.usage_changes
         news = log.position - self._usage_position
-        if news == 1:
-            row = log.last
-            if not self.ground.settled[row]:
-                self._refresh_one(view, row)
-        elif news:
+        if news:
             changed = log.since(self._usage_position)
             if changed is None:
                 return False
@@ -106,21 +102,9 @@ class Standing:
             self._ground_version = ground.version
             self._ranking = None
         self.version += 1
-        for row in set(rows.tolist()):
-            if ground.settled[row]:
-                self._settle_one(row)
-            else:
-                self._refresh_one(view, row)
-        self._refresh(view, changed)
+        self._refresh(view, np.concatenate((rows, changed)))
         self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
         return True
-
-    def _settle_one(self, row: int) -> None:
-        """The node object rejects such pods, or there is none."""
-        verdicts = self.ground.verdicts
-        self._take_one(row, verdicts.rejected_by.item(row), verdicts.codes.item(row), passed=False)
-        if self._order.item(row) != NOT_FEASIBLE:
-            self._put(row, NOT_FEASIBLE)
 
     def _lengthen(self, count: int) -> None:
         """Room for nodes that have joined."""
@@ -213,34 +197,59 @@ class Standing:
         return more
 
     def _refresh(self, view: View, changed: RowArray) -> None:
-        """New answers for rows whose pods or node objects changed."""
-        settled = self.ground.settled
-        if len(changed) <= FEW_CHANGES and len(few := set(changed.tolist())) <= FEW_ROWS:
+        """New answers for rows whose pods or node objects changed; some may be given several times."""
+        ranking = self._ranking
+        bounds = ranking.bounds if ranking is not None and not self._scales else None
+        revised = self._appraisal.revise(
+            view, self.ground, changed, self._ranks, self._order, bounds, self.passed, self.verdicts
+        )
+        if revised is not None:
+            if revised != NOTHING_CHANGED:
+                self._take_revised(view, changed, *revised)
+            if self._scales and ranking is not None:
+                self._put_all(changed, self._order.take(changed))
+        elif len(changed) <= FEW_CHANGES and len(few := set(changed.tolist())) <= FEW_ROWS:
             for row in few:
-                if not settled[row]:
-                    self._refresh_one(view, row)
-            return
-        order, feasible, _, news = self._appraisal.of_rows(view, self.ground, changed, self.passed)
-        passed = order != NOT_FEASIBLE if feasible < len(changed) else None
-        if news:
-            self._take_news(view, changed, order != NOT_FEASIBLE)
-        self._put_all(changed, order, passed)
+                self._refresh_one(view, row)
+        else:
+            self._refresh_all(view, changed)
 
-    def _take_news(self, view: View, rows: RowArray, passed: BoolArray) -> None:
-        """Verdicts of rows that may have changed; `passed` (rows,) says which pass now."""
+    def _take_revised(
+        self, view: View, rows: RowArray, more_passed: int, flipped: int, verdicts_changed: int, undecided: int
+    ) -> None:
+        """What follows from changes in these rows: see `Revised`."""
+        if flipped:
+            self.passed_count += more_passed
+            self._feasible_rows = None
+        self.version += verdicts_changed > 0
+        if undecided and len(rows) == 1:
+            row = rows.item()
+            self._take_one(row, *self._appraisal.failure_of(view, row), passed=False)
+        elif undecided:
+            self._take_rejected(view, rows[~(self.passed[rows] | self.ground.settled[rows])])
+
+    def _refresh_all(self, view: View, rows: RowArray) -> None:
+        """The rows in one go, where plugins have to be asked."""
+        order, _, _ = self._appraisal.of_rows(view, self.ground, rows)
+        passed = order != NOT_FEASIBLE
+        settled = self.ground.settled[rows]
         self._take_passing(rows[passed & ~self.passed[rows]])
-        rejected = rows[~(passed | self.ground.settled[rows])]
-        if len(rejected):
-            self._take(rejected, run_filters(self.profile.local_filters, self._moving_states, view, rejected))
+        self._take(rows[settled], self.ground.verdicts.at(rows[settled]))
+        self._take_rejected(view, rows[~(passed | settled)])
+        self._put_all(rows, order)
 
     def _refresh_one(self, view: View, row: int) -> None:
-        """The same for a single row, by far the most frequent case."""
-        value = self._appraisal.of_one(view, self.ground, row, self._ranks)
-        if value == NOT_FEASIBLE:
+        """A single row, by far the most frequent case where plugins have to be asked."""
+        settled = self.ground.settled.item(row)
+        value = NOT_FEASIBLE if settled else self._appraisal.of_one(view, self.ground, row, self._ranks)
+        if settled:
+            self._take_one(row, *self.ground.verdicts.item(row), passed=False)
+        elif value == NOT_FEASIBLE:
             self._take_one(row, *self._appraisal.failure_of(view, row), passed=False)
         elif not self.passed.item(row):  # else its verdict is what it was
             self._take_one(row, PASSED, 0, passed=True)
-        self._put(row, value)
+        if value != NOT_FEASIBLE or self._order.item(row) != NOT_FEASIBLE:
+            self._put(row, value)
 
     def _put(self, row: int, value: int) -> None:
         """Put a row where it belongs by the scores that are not normalised."""
@@ -261,8 +270,8 @@ class Standing:
         ranking.put(row, value)
         self._ranking = ranking
 
-    def _put_all(self, rows: RowArray, values: IntArray, passed: BoolArray | None) -> None:
-        """The same for several rows; `passed` is (rows,), None when all of them pass."""
+    def _put_all(self, rows: RowArray, values: IntArray) -> None:
+        """Put rows where they belong; it is known which pass."""
         ranking = self._ranking
         if ranking is not None and not self._scales:
             ranking.put_all(rows, values)
@@ -272,14 +281,14 @@ class Standing:
             return
         self._ranking = None
         for position, scale in enumerate(self._scales):
-            more = scale.weighted_if_it_holds(rows, self.passed, passed)
+            more = scale.weighted_if_it_holds(rows, self.passed)
             if more is None:
                 if not self._replace_scale(position):
                     return
                 more = self._scales[position].weighted(rows)
             more += values
             values = more
-        ranking.put_all(rows, values if passed is None else np.where(passed, values, NOT_FEASIBLE))
+        ranking.put_all(rows, np.where(self.passed[rows], values, NOT_FEASIBLE))
         self._ranking = ranking
 
     def _replace_scale(self, position: int) -> bool:
@@ -300,8 +309,13 @@ class Standing:
             self._feasible_rows = None
             self.version += 1
 
+    def _take_rejected(self, view: View, rows: RowArray) -> None:
+        """These rows are rejected by what runs there."""
+        if len(rows):
+            self._take(rows, run_filters(self.profile.local_filters, self._moving_states, view, rows))
+
     def _take(self, rows: RowArray, found: Verdicts) -> None:
-        """All of these rows are rejected."""
+        """These rows are not feasible."""
         known = self.verdicts
         self.version += not (
             np.array_equal(found.rejected_by, known.rejected_by[rows])

@@ -73,7 +73,7 @@ def test_all_rows_some_rows_and_one_row(kind: str) -> None:
     info, every = cache.info(PODS[kind].obj()), every_row(cache.nodes.count)
     appraisal, ground = appraisal_of(cache, info)
     expected = [asked_one_by_one(cache, info, row) for row in every.tolist()]
-    values, feasible, best, _ = appraisal.of_rows(cache.view(), ground, every)
+    values, feasible, best = appraisal.of_rows(cache.view(), ground, every)
     ranks = cache.nodes.name_ranks()
     totals = [None if values[row] == NOT_FEASIBLE else total_of(values, row, ranks) for row in every.tolist()]
     assert totals == expected
@@ -88,7 +88,7 @@ def test_all_rows_some_rows_and_one_row(kind: str) -> None:
 def test_of_equal_totals_the_smallest_name_has_the_highest_value() -> None:
     cache = cache_of(*(node(name).capacity(cpu=4).obj() for name in "cab"))
     appraisal, ground = appraisal_of(cache, cache.info(pod("p").cpu(1).obj()))
-    values, _, best, _ = appraisal.of_rows(cache.view(), ground, every_row(3))
+    values, _, best = appraisal.of_rows(cache.view(), ground, every_row(3))
     assert cache.nodes.names[best] == "a"
     assert sorted("cab", key=dict(zip("cab", values, strict=True)).__getitem__) == ["c", "b", "a"]
 

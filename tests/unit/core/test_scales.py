@@ -61,7 +61,7 @@ def test_it_holds_while_both_ends_do(row: int, raw: int, passes: bool, holds: bo
     passed[row] = passes
     assert scale.holds_one(row, passes=passes) == holds
     rows = row_array([row, 5])
-    found = scale.weighted_if_it_holds(rows, passed, None if passes else passed[rows])
+    found = scale.weighted_if_it_holds(rows, passed)
     assert (found is not None) == holds
 
 

@@ -21,7 +21,7 @@
 #error "rows are expected to be int64"
 #endif
 
-enum { BLOCK = 256, RESOURCES_MAX = 64, STEPS_MAX = 8 };
+enum { BLOCK = 256, RESOURCES_MAX = 64, STEPS_MAX = 8, FLAGS_MAX = 4 };
 
 /* The tables of a request. Each loop reads some of them. */
 enum {
@@ -35,6 +35,10 @@ enum {
     ALLOWED_PODS,
     NAME_RANKS,
     LASTING,
+    VALUES,
+    BOUNDS,
+    CODES,
+    SETTLED_CODES,
     TABLES_MAX
 };
 
@@ -49,6 +53,7 @@ static const int64_t UNRESOLVABLE_BIT = INT64_C(1) << 62;
 static const int64_t UNCHANGED_SCORE = 75;
 static const int64_t DOUBLE_START = 150;
 static const int64_t NOT_FEASIBLE = INT64_MIN;
+static const signed char PASSED = -1; /* as in filtering.py */
 
 #if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__)
 #define FASTEST_FOR_THIS_CPU __attribute__((target_clones("avx2", "default")))
@@ -66,7 +71,7 @@ typedef struct {
 
 typedef struct {
     Table tables[TABLES_MAX];
-    Py_buffer *held[TABLES_MAX + 2]; /* by those that were opened, in order; some tables are flags */
+    Py_buffer *held[TABLES_MAX + FLAGS_MAX]; /* by those that were opened, in order */
     int open;
     Py_ssize_t count; /* of rows in `out` */
     int64_t *out;
@@ -154,21 +159,25 @@ static int open_answers(Request *request, PyObject *out, PyObject *rows)
     return -1;
 }
 
-/* Opens (out, rows or None, tables...), the tables in these slots. On failure everything is closed again. */
+/* Opens tables of the same length, in these slots. */
+static int open_tables(Request *request, PyObject *const *arguments, const int *slots, int tables)
+{
+    for (int each = 0; each < tables; each++) {
+        if (open_table(request, slots[each], arguments[each], 0) < 0)
+            return -1;
+        if (!has_length(request, slots[each], request->tables[slots[0]].rows))
+            return -1;
+    }
+    return check_rows(request, request->tables[slots[0]].rows);
+}
+
+/* Opens (out, rows or None, tables...). On failure everything is closed again. */
 static int open_request(Request *request, PyObject *const *arguments, const int *slots, int tables)
 {
     request->open = 0;
-    if (open_answers(request, arguments[0], arguments[1]) < 0)
-        goto failed;
-    for (int each = 0; each < tables; each++) {
-        if (open_table(request, slots[each], arguments[2 + each], 0) < 0)
-            goto failed;
-        if (!has_length(request, slots[each], request->tables[slots[0]].rows))
-            goto failed;
-    }
-    if (check_rows(request, request->tables[slots[0]].rows) == 0)
+    if (open_answers(request, arguments[0], arguments[1]) == 0
+        && open_tables(request, arguments + 2, slots, tables) == 0)
         return 0;
-failed:
     close_request(request);
     return -1;
 }
@@ -217,17 +226,18 @@ static int expects(Py_ssize_t given, Py_ssize_t expected)
 
 /* ---------------------------------------------------------------- a block of rows */
 
-/* Up to BLOCK rows, from a place in `out` on. */
+/* Up to BLOCK rows of those in question. */
 typedef struct {
     const Request *request;
     Py_ssize_t first;
     int count;
+    int64_t *out;
 } Block;
 
 static Block block_from(const Request *request, Py_ssize_t first)
 {
     Py_ssize_t left = request->count - first;
-    return (Block){request, first, left < BLOCK ? (int)left : BLOCK};
+    return (Block){request, first, left < BLOCK ? (int)left : BLOCK, request->out ? request->out + first : NULL};
 }
 
 /* The amounts in a column: where they lie, if they lie side by side, else gathered in `space`. */
@@ -625,16 +635,21 @@ static int split_taken(Request *request)
     return 0;
 }
 
-/* A bool for each row, of those that are rejected whatever runs there. */
+/* A byte for each row. */
 typedef struct {
     Py_buffer buffer;
-    const char *data;
+    signed char *data;
     Py_ssize_t step;
 } Flags;
 
-static int open_flags(Request *request, Flags *flags, PyObject *array)
+static inline signed char *flag_of(const Flags *flags, Py_ssize_t row)
 {
-    if (open_buffer(request, array, &flags->buffer, 0, 1) < 0)
+    return flags->data + row * flags->step;
+}
+
+static int open_flags(Request *request, Flags *flags, PyObject *array, int access)
+{
+    if (open_buffer(request, array, &flags->buffer, access, 1) < 0)
         return -1;
     flags->data = flags->buffer.buf;
     flags->step = flags->buffer.strides[0];
@@ -679,7 +694,7 @@ FASTEST_FOR_THIS_CPU static int64_t to_places(int count, const int64_t *restrict
     return highest;
 }
 
-FASTEST_FOR_THIS_CPU static void copy_flags(int count, const char *restrict flags, int64_t *restrict out)
+FASTEST_FOR_THIS_CPU static void copy_flags(int count, const signed char *restrict flags, int64_t *restrict out)
 {
     for (int place = 0; place < count; place++)
         out[place] = flags[place];
@@ -691,7 +706,7 @@ static void flags_of(Block block, const Flags *flags, int64_t *out)
         copy_flags(block.count, flags->data + block.first, out);
     else
         for (int place = 0; place < block.count; place++)
-            out[place] = flags->data[row_at(block.request, block.first + place) * flags->step];
+            out[place] = *flag_of(flags, row_at(block.request, block.first + place));
 }
 
 /* What most pods come to: a filter and two scores that look at cpu and memory alone. */
@@ -705,22 +720,11 @@ typedef struct {
 /* What `appraise` is given besides tables, and what it finds. */
 typedef struct {
     Step steps[STEPS_MAX];
-    int count, bits, has_lasting, has_passed, is_usual;
+    int count, bits, has_lasting, is_usual;
     Usual usual;
-    Flags settled, passed;
-    int64_t feasible, news;
+    Flags settled; /* the rows that are rejected whatever runs there */
+    int64_t feasible;
 } Appraisal;
-
-/* How many rows have another verdict than they had, or one whose code may have changed. */
-static int64_t count_news(Block block, const Flags *passed, const int64_t *settled)
-{
-    const int64_t *values = block.request->out + block.first;
-    int64_t before[BLOCK], news = 0;
-    flags_of(block, passed, before);
-    for (int place = 0; place < block.count; place++)
-        news += values[place] == NOT_FEASIBLE ? before[place] || !settled[place] : !before[place];
-    return news;
-}
 
 static int are_cpu_and_memory(const Step *step)
 {
@@ -841,7 +845,7 @@ static int appraise_as_usual(Block block, Appraisal *appraisal, const int64_t *s
         columns.nonzero[each] = amounts_in(block, NONZERO_REQUESTED, each, space[8 + each]);
     }
     *highest = appraise_usual(block.count, &columns, &appraisal->usual, appraisal->bits,
-                              block.request->out + block.first, &feasible, &seen);
+                              block.out, &feasible, &seen);
     if (!seen.all_positive || seen.bits >> EXACT_BITS)
         return 0;
     appraisal->feasible += feasible;
@@ -873,7 +877,7 @@ static int64_t appraise_step_by_step(Block block, Appraisal *appraisal, const in
         add_weighted(block.count, scores, step->weight, totals);
     }
     return to_places(block.count, totals, rejected, amounts_in(block, NAME_RANKS, 0, scores), appraisal->bits,
-                     block.request->out + block.first, &appraisal->feasible);
+                     block.out, &appraisal->feasible);
 }
 
 static int64_t appraise_block(Block block, Appraisal *appraisal)
@@ -882,8 +886,6 @@ static int64_t appraise_block(Block block, Appraisal *appraisal)
     flags_of(block, &appraisal->settled, settled);
     if (!appraisal->is_usual || !appraise_as_usual(block, appraisal, settled, &highest))
         highest = appraise_step_by_step(block, appraisal, settled);
-    if (appraisal->has_passed)
-        appraisal->news += count_news(block, &appraisal->passed, settled);
     return highest;
 }
 
@@ -895,46 +897,42 @@ static Py_ssize_t first_of(const int64_t *values, int64_t value)
     return place;
 }
 
+/* Reads (settled, lasting or None, steps, bits). */
 static int open_appraisal(Request *request, Appraisal *appraisal, PyObject *const *arguments)
 {
-    appraisal->has_lasting = arguments[7] != Py_None;
-    appraisal->has_passed = arguments[8] != Py_None;
-    appraisal->feasible = appraisal->news = 0;
-    if (split_taken(request) < 0 || open_flags(request, &appraisal->settled, arguments[6]) < 0)
+    long bits = PyLong_AsLong(arguments[3]);
+    if (PyErr_Occurred())
+        return -1;
+    if (bits < 0 || bits > 62) {
+        PyErr_SetString(PyExc_ValueError, "expected less than 63 bits");
+        return -1;
+    }
+    appraisal->bits = (int)bits;
+    appraisal->has_lasting = arguments[1] != Py_None;
+    appraisal->feasible = 0;
+    if (split_taken(request) < 0 || open_flags(request, &appraisal->settled, arguments[0], 0) < 0)
         return -1;
     if (appraisal->has_lasting
-        && (open_table(request, LASTING, arguments[7], 0) < 0
+        && (open_table(request, LASTING, arguments[1], 0) < 0
             || !has_length(request, LASTING, request->tables[ALLOCATABLE].rows)))
         return -1;
-    if (appraisal->has_passed && open_flags(request, &appraisal->passed, arguments[8]) < 0)
-        return -1;
-    appraisal->count = read_steps(arguments[9], request, appraisal->steps);
+    appraisal->count = read_steps(arguments[2], request, appraisal->steps);
     appraisal->is_usual = find_usual(appraisal, &appraisal->usual);
     return appraisal->count < 0 ? -1 : 0;
 }
 
-/* appraise(out, rows, allocatable, taken, allowed_pods, name_ranks, settled, lasting or None, passed or None, steps, bits)
- * -> how many rows are feasible; the first place in `out` with the highest value (-1 if no row is feasible); for how
- * many rows the verdict may not be what it was when `passed` was right
+static const int APPRAISED[] = {ALLOCATABLE, TAKEN, ALLOWED_PODS, NAME_RANKS};
+
+/* appraise(out, rows, allocatable, taken, allowed_pods, name_ranks, settled, lasting or None, steps, bits)
+ * -> how many rows are feasible; the first place in `out` with the highest value (-1 if no row is feasible)
  * Each row gets its place in a ranking, total * 2**bits - rank by name, or the lowest number there is. */
 static PyObject *appraise(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
-    static const int SLOTS[] = {ALLOCATABLE, TAKEN, ALLOWED_PODS, NAME_RANKS};
     Request request;
     Appraisal appraisal;
-    if (!expects(given, 11))
+    if (!expects(given, 10) || open_request(&request, arguments, APPRAISED, 4) < 0)
         return NULL;
-    long bits = PyLong_AsLong(arguments[10]);
-    if (PyErr_Occurred())
-        return NULL;
-    if (bits < 0 || bits > 62) {
-        PyErr_SetString(PyExc_ValueError, "expected less than 63 bits");
-        return NULL;
-    }
-    appraisal.bits = (int)bits;
-    if (open_request(&request, arguments, SLOTS, 4) < 0)
-        return NULL;
-    if (open_appraisal(&request, &appraisal, arguments) < 0) {
+    if (open_appraisal(&request, &appraisal, arguments + 6) < 0) {
         close_request(&request);
         return NULL;
     }
@@ -950,7 +948,7 @@ static PyObject *appraise(PyObject *Py_UNUSED(module), PyObject *const *argument
     if (best >= 0)
         best += first_of(request.out + best, highest);
     close_request(&request);
-    return Py_BuildValue("LnL", (long long)appraisal.feasible, best, (long long)appraisal.news);
+    return Py_BuildValue("Ln", (long long)appraisal.feasible, best);
 }
 
 /* ---------------------------------------------------------------- rankings */
@@ -1039,6 +1037,134 @@ failed:
     return NULL;
 }
 
+/* ---------------------------------------------------------------- answers that are kept */
+
+/* What is known of all rows, what their node objects alone say of those that are settled, and what has changed. */
+typedef struct {
+    int64_t *values, *bounds; /* no bounds: nobody ranks the values */
+    int block_bits;
+    PyObject *const *verdicts; /* opened when a row needs them, which is rare */
+    int has_verdicts;
+    Flags passed, rejected_by, settled_by;
+    int64_t more_passed, flipped, changed, undecided;
+} Revision;
+
+static int open_values(Request *request, int slot, PyObject *array, Py_ssize_t length)
+{
+    if (open_table(request, slot, array, PyBUF_WRITABLE) < 0 || !has_length(request, slot, length))
+        return -1;
+    if (request->tables[slot].row_step == sizeof(int64_t))
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "expected values side by side");
+    return -1;
+}
+
+/* Reads (values, bounds or None, block bits), which the arguments of `open_verdicts` follow. */
+static int open_revision(Request *request, Revision *revision, PyObject *const *arguments)
+{
+    Py_ssize_t rows = request->tables[ALLOCATABLE].rows;
+    long bits = PyLong_AsLong(arguments[2]);
+    if (PyErr_Occurred())
+        return -1;
+    if (bits < 0 || bits > 31) {
+        PyErr_SetString(PyExc_ValueError, "expected less than 32 bits");
+        return -1;
+    }
+    if (open_values(request, VALUES, arguments[0], rows) < 0)
+        return -1;
+    int is_ranked = arguments[1] != Py_None;
+    if (is_ranked && open_values(request, BOUNDS, arguments[1], ((rows - 1) >> bits) + 1) < 0)
+        return -1;
+    *revision = (Revision){.values = (int64_t *)request->tables[VALUES].data, .block_bits = (int)bits,
+                           .bounds = is_ranked ? (int64_t *)request->tables[BOUNDS].data : NULL,
+                           .verdicts = arguments + 3};
+    return 0;
+}
+
+/* Reads (passed, rejected_by, codes, settled_by, settled_codes). */
+static int open_verdicts(Request *request, Revision *revision)
+{
+    Py_ssize_t rows = request->tables[ALLOCATABLE].rows;
+    PyObject *const *arguments = revision->verdicts;
+    revision->has_verdicts = 1;
+    if (open_flags(request, &revision->passed, arguments[0], PyBUF_WRITABLE) < 0
+        || open_flags(request, &revision->rejected_by, arguments[1], PyBUF_WRITABLE) < 0
+        || open_values(request, CODES, arguments[2], rows) < 0
+        || open_flags(request, &revision->settled_by, arguments[3], 0) < 0)
+        return -1;
+    return open_values(request, SETTLED_CODES, arguments[4], rows);
+}
+
+/* The verdict of a row that is settled, or passes. */
+static void take_verdict(Request *request, Revision *revision, Py_ssize_t row, int settled)
+{
+    signed char by = settled ? *flag_of(&revision->settled_by, row) : PASSED, *known = flag_of(&revision->rejected_by, row);
+    int64_t code = settled ? item(&request->tables[SETTLED_CODES], row, 0) : 0;
+    int64_t *known_code = (int64_t *)request->tables[CODES].data + row;
+    revision->changed += *known != by || *known_code != code;
+    *known = by;
+    *known_code = code;
+}
+
+static int revise_row(Request *request, Revision *revision, Py_ssize_t row, int64_t value, int settled)
+{
+    int passes = value != NOT_FEASIBLE, passed = revision->values[row] != NOT_FEASIBLE;
+    revision->values[row] = value;
+    if (revision->bounds && value > revision->bounds[row >> revision->block_bits])
+        revision->bounds[row >> revision->block_bits] = value;
+    if (passes && passed)
+        return 0;
+    if (!revision->has_verdicts && open_verdicts(request, revision) < 0)
+        return -1;
+    *flag_of(&revision->passed, row) = (signed char)passes;
+    revision->more_passed += passes - passed;
+    revision->flipped += passes != passed;
+    if (passes || settled)
+        take_verdict(request, revision, row, settled);
+    else
+        revision->undecided++;
+    return 0;
+}
+
+/* revise(rows, allocatable, taken, allowed_pods, name_ranks, settled, lasting or None, steps, bits,
+ *        values, bounds or None, block bits, passed, rejected_by, codes, settled_by, settled_codes)
+ * -> how many more rows pass than before, how many do where they did not or the other way round, how many verdicts have
+ * changed, and how many rows are rejected by rules: why, the caller has to find out
+ * Puts new values for these rows into a ranking and notes who passes. What is settled is taken from there. */
+static PyObject *revise(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    Request request = {.open = 0};
+    Appraisal appraisal;
+    Revision revision;
+    int64_t values[BLOCK];
+    if (!expects(given, 17))
+        return NULL;
+    if (open_table(&request, ROWS, arguments[0], 0) < 0)
+        goto failed;
+    request.count = request.tables[ROWS].rows;
+    if (open_tables(&request, arguments + 1, APPRAISED, 4) < 0 || open_appraisal(&request, &appraisal, arguments + 5) < 0
+        || open_revision(&request, &revision, arguments + 9) < 0)
+        goto failed;
+    for (Py_ssize_t first = 0; first < request.count; first += BLOCK) {
+        Block block = block_from(&request, first);
+        block.out = values;
+        appraise_block(block, &appraisal);
+        for (int place = 0; place < block.count; place++) {
+            Py_ssize_t row = row_at(&request, first + place);
+            if (revise_row(&request, &revision, row, values[place], *flag_of(&appraisal.settled, row)) < 0)
+                goto failed;
+        }
+    }
+    close_request(&request);
+    return Py_BuildValue("LLLL", (long long)revision.more_passed, (long long)revision.flipped,
+                         (long long)revision.changed, (long long)revision.undecided);
+failed:
+    close_request(&request);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- ties */
+
 /* Eight rows to a byte, the first one in its highest bit, as NumPy packs them. Returns how many bits are set. */
 FASTEST_FOR_THIS_CPU static Py_ssize_t pack_ties(Py_ssize_t bytes, const int64_t *restrict values, int64_t lowest,
                                                  char *restrict packed)
@@ -1093,6 +1219,7 @@ static PyMethodDef METHODS[] = {
     {"balance_scores", (PyCFunction)(void (*)(void))balance_scores, METH_FASTCALL,
      "Scores of NodeResourcesBalancedAllocation."},
     {"appraise", (PyCFunction)(void (*)(void))appraise, METH_FASTCALL, "Places in a ranking, by all rules together."},
+    {"revise", (PyCFunction)(void (*)(void))revise, METH_FASTCALL, "New answers for some rows of those that are kept."},
     {"best_row", (PyCFunction)(void (*)(void))best_row, METH_FASTCALL, "The best row of a ranking."},
     {"ties", (PyCFunction)(void (*)(void))ties, METH_FASTCALL, "How many values are as high as one, and which."},
     {"put_rows", (PyCFunction)(void (*)(void))put_rows, METH_FASTCALL, "New values for rows of a ranking."},

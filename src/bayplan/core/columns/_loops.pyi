@@ -1,6 +1,11 @@
 """The compiled loops; see `_loops.c` for what each of them computes."""
 
-from bayplan.core.columns import IntArray, RowArray
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.core.columns import BoolArray, IntArray, RowArray
 
 def fit_codes(
     out: IntArray,
@@ -30,7 +35,39 @@ def balance_scores(
     scored: tuple[tuple[int, int, int], ...],
     /,
 ) -> None: ...
-def rank(out: IntArray, rows: RowArray | None, name_ranks: IntArray, factor: int, /) -> None: ...
+def appraise(
+    out: IntArray,
+    rows: RowArray | None,
+    allocatable: IntArray,
+    taken: IntArray,
+    allowed_pods: IntArray,
+    name_ranks: IntArray,
+    settled: BoolArray,
+    lasting: IntArray | None,
+    steps: tuple[tuple[int, int, Any], ...],
+    bits: int,
+    /,
+) -> tuple[int, int]: ...
+def revise(
+    rows: RowArray,
+    allocatable: IntArray,
+    taken: IntArray,
+    allowed_pods: IntArray,
+    name_ranks: IntArray,
+    settled: BoolArray,
+    lasting: IntArray | None,
+    steps: tuple[tuple[int, int, Any], ...],
+    bits: int,
+    values: IntArray,
+    bounds: IntArray | None,
+    block_bits: int,
+    passed: BoolArray,
+    rejected_by: NDArray[np.int8],
+    codes: IntArray,
+    settled_by: NDArray[np.int8],
+    settled_codes: IntArray,
+    /,
+) -> tuple[int, int, int, int]: ...
 def best_row(values: IntArray, bounds: IntArray, bits: int, /) -> int: ...
 def put_rows(values: IntArray, bounds: IntArray, bits: int, rows: RowArray, new: IntArray, /) -> None: ...
 def ties(values: IntArray, lowest: int, /) -> tuple[int, bytes]: ...

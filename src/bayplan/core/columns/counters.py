@@ -79,10 +79,12 @@ class NodeCounts:
         if known is None or known[0] != column.version:
             present = np.flatnonzero(column.present)
             counts = self.counts(len(column.ids))[present]
-            sums = np.bincount(column.ids[present], weights=counts, minlength=column.domains + 1)
+            sums = np.bincount(column.ids[present], weights=counts, minlength=column.domains + 1).astype(np.int64)
+            if not column.is_followed:  # and will soon be forgotten by the one who asks
+                return sums
             for other in [each for each, (version, _) in self._sums.items() if version != each.version]:
                 del self._sums[other]  # which may not be asked for again
-            known = self._sums[column] = (column.version, sums.astype(np.int64))
+            known = self._sums[column] = (column.version, sums)
         return known[1]
 
     def add(self, node_row: int, amount: int) -> None:

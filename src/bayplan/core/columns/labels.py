@@ -25,7 +25,17 @@ NO_LABELS: Mapping[str, str] = {}
 class LabelColumn:
     """The values of one label key."""
 
-    __slots__ = ("_buffer", "_domain_count", "_existing", "_places", "_present", "ids", "values", "version")
+    __slots__ = (
+        "_buffer",
+        "_domain_count",
+        "_existing",
+        "_places",
+        "_present",
+        "ids",
+        "is_followed",
+        "values",
+        "version",
+    )
 
     def __init__(self, values: Sequence[str | None]) -> None:
         """Of the nodes in order; None where a node lacks the key."""
@@ -34,6 +44,7 @@ class LabelColumn:
         self._buffer: IdArray = np.array(ids or [ABSENT], dtype=np.int32)
         self.ids: IdArray = self._buffer[: len(values)]
         self.version = 0  # grows when any node's value changes
+        self.is_followed = True  # False: it was dropped, and does not follow nodes from now on
         self._present: tuple[int, BoolArray] | None = None
         self._existing: tuple[int, BoolArray] | None = None
         self._places: tuple[int, RowArray] | None = None
@@ -115,6 +126,7 @@ class NodeLabels:
         if len(self.columns) >= COLUMNS_MAX:
             _, dropped = self.columns.popitem(last=False)
             dropped.version += 1  # what was worked out from it is out of date from now on
+            dropped.is_followed = False
         column = self.columns[key] = LabelColumn([labels.get(key) for labels in self._labels])
         return column
 

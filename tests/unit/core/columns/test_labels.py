@@ -1,9 +1,12 @@
-"""LabelColumn: which values some node has now."""
+"""LabelColumn: which values some node has now, and what becomes of columns that are dropped."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from bayplan.core.columns import labels
+from bayplan.core.columns.counters import NodeCounts
 from bayplan.core.columns.labels import NodeLabels
 
 
@@ -21,12 +24,26 @@ from bayplan.core.columns.labels import NodeLabels
 @pytest.mark.parametrize("asked_first", [True, False], ids=["kept-up-to-date", "built-on-demand"])
 def test_existing_values(steps: list[tuple[int, str | None]], expected: set[str], asked_first: bool) -> None:
     """They follow labels as they come, change and go."""
-    labels = NodeLabels()
+    known = NodeLabels()
     if asked_first:
-        labels.column("host")
+        known.column("host")
     for row, value in steps:
-        labels.set(row, {} if value is None else {"host": value})
-    column = labels.column("host")
+        known.set(row, {} if value is None else {"host": value})
+    column = known.column("host")
     *existing, absent = column.existing.tolist()
     assert {value for value, exists in zip(column.values.values, existing, strict=True) if exists} == expected
     assert absent is False
+
+
+def test_sums_for_a_dropped_column_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not hear of nodes that join, so nothing can be counted by it later."""
+    monkeypatch.setattr(labels, "COLUMNS_MAX", 1)
+    known = NodeLabels()
+    known.set(0, {"zone": "a", "host": "x"})
+    zones = known.column("zone")
+    known.column("host")
+    counts = NodeCounts(np.array([2], dtype=np.int32))
+    assert counts.by_domain(zones).tolist() == [2, 0]
+    known.set(1, {"zone": "a", "host": "y"})
+    counts.add(1, 1)
+    assert counts.by_domain(known.column("zone")).tolist() == [3, 0]

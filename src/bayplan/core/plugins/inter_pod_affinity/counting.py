@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bayplan.core.columns import IntArray
 from bayplan.core.columns.counters import NodeCounts, PodMatch
-from bayplan.core.columns.labels import NodeLabels
+from bayplan.core.columns.labels import LabelColumn, NodeLabels
 from bayplan.core.columns.terms import AffinityTerm
 from bayplan.core.snapshot import Objects
 
@@ -32,12 +32,16 @@ class DomainCounts:
 
     def __init__(self, labels: NodeLabels) -> None:
         self._labels = labels
+        self._columns: dict[str, LabelColumn] = {}  # held, as one that is made again may number domains otherwise
         self._sums: dict[str, IntArray] = {}  # key -> (domains + 1,)
         self.pods_counted = 0  # a pod once for each term it was counted for
 
     def add(self, key: str, pods: NodeCounts, weight: int = 1) -> None:
         """Pods stand on nodes, each worth `weight`; those on nodes without the key do not count."""
-        sums = pods.by_domain(self._labels.column(key))
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = self._labels.column(key)
+        sums = pods.by_domain(column)
         pod_count = int(sums.sum())
         if not pod_count:
             return
@@ -48,4 +52,4 @@ class DomainCounts:
 
     def by_node(self) -> dict[str, IntArray]:
         """For each key (nodes,) the sum over the node's domain, 0 for a node without the key."""
-        return {key: sums.take(self._labels.column(key).ids, mode="wrap") for key, sums in self._sums.items()}
+        return {key: sums.take(self._columns[key].ids, mode="wrap") for key, sums in self._sums.items()}
