@@ -42,13 +42,15 @@ from bayplan.model.node import Node
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 from bayplan.model.structs import replace
-from bayplan.model.time_units import MINUTE
+from bayplan.model.time_units import MINUTE, SECOND
 
 #: Members of enums are slow to get at, and these are wanted for each pod.
 _BINDING, _BOUND, _IS_ASSUMED = PodState.BINDING, PodState.BOUND, Outcome.ASSUMED
 
 #: Longest wait that a plugin may ask for at Permit.
 PERMIT_WAIT_MAX_NS = 15 * MINUTE
+#: Until a binding is asked for again that was refused.
+ASK_AGAIN_NS = SECOND
 
 
 class Binding:
@@ -71,6 +73,8 @@ class Binding:
         """The pod of that name, or None."""
         self.timed: dict[str, OnTheWay] = {}
         """Those of them that wait for permission, volumes or devices; to be read only."""
+        self.refused: dict[str, OnTheWay] = {}
+        """Those that may be bound although the last request was refused; to be read only."""
         self._binding: dict[str, tuple[str, OnTheWay]] = {}  # uid -> node and pod, of binds that are not answered
         self.outbox: list[Action] = []
         """What is to be done because of something that was observed; to be read only."""
@@ -99,10 +103,10 @@ class Binding:
         return [key for key, way in list(self._on_the_way.items()) if way.queued.state is not _BOUND]
 
     def due_at(self) -> int | None:
-        """When the first of them has waited too long."""
-        if not self.timed:
+        """When the first of them has waited too long, or is to be asked for again."""
+        if not (self.timed or self.refused):
             return None
-        times = [way.due_at for way in self.timed.values()]
+        times = [way.due_at for way in self.timed.values()] + [way.ask_at for way in self.refused.values()]
         return min((time for time in times if time is not None), default=None)
 
     def take(self, queued: QueuedPod, profile: Profile, node: str, now: int) -> Decision:
@@ -264,6 +268,7 @@ class Binding:
         del self._on_the_way[way.queued.key]
         self.reservations.confirm(way)
         self.timed.pop(way.queued.key, None)
+        self.refused.pop(way.queued.key, None)
         if way.queued.state is not _BOUND:
             if way.queued.state is not _BINDING:
                 self._queue.done(way.queued)
@@ -306,6 +311,7 @@ class Binding:
         """Undo assume and reserve."""
         del self._on_the_way[way.queued.key]
         self.timed.pop(way.queued.key, None)
+        self.refused.pop(way.queued.key, None)
         if self._cache.stands_on_a_node(way.queued.key):
             self._cache.remove_pod(way.queued.key)
         self.reservations.undo(way)
@@ -335,11 +341,19 @@ class Binding:
         if way.uncertain and bound is not None:
             # The pod may be bound. To give its room away would overcommit the node, so it is asked for again until
             # the answer, or the watch, tells: binding to the same node twice does no harm. A later refusal proves
-            # nothing about the first request. Upstream gives up the room and may find the pod there.
-            self._binding[answer.uid] = bound
-            self.outbox.append(Bind(answer.pod, answer.uid, bound[0]))
+            # nothing about the first request, but may be repeated for long. Upstream gives up the room and may find
+            # the pod there.
+            if answer.lost:
+                self._ask_again(way)
+            else:
+                way.ask_at = now + ASK_AGAIN_NS
+                self.refused[answer.pod] = way
             return
         self._fail(way, f'running Bind plugin "DefaultBinder": {answer.error}', now)
+
+    def _ask_again(self, way: OnTheWay) -> None:
+        self._binding[way.uid] = way.node, way
+        self.outbox.append(Bind(way.queued.key, way.uid, way.node))
 
     def _extender_failed(self, way: OnTheWay, answer: BindAnswered, now: int) -> None:
         """As upstream the pod loses its node, or its binding goes the usual way where the extender is ignorable.
@@ -412,6 +426,9 @@ class Binding:
 
     def expire(self, now: int) -> None:
         """Waits that have lasted too long, and those that are looked at from time to time."""
+        for way in [way for way in self.refused.values() if way.ask_at <= now]:
+            del self.refused[way.queued.key]
+            self._ask_again(way)
         for way in list(self.timed.values()):
             if way.devices is not None:
                 if way.devices.look_at <= now:

@@ -61,6 +61,7 @@ class OnTheWay(Struct, eq=False):
     deadline: int | None = None  # of the volumes
     devices: DeviceWait | None = None
     uncertain: bool = False  # an answer to Bind was lost
+    ask_at: int = 0  # when Bind is asked for again that was refused since
     binder: Extender | None = None  # that was asked to bind it
 
     @property

@@ -331,7 +331,7 @@ class Scheduler:
         """
         self.cache.objects.now = now
         binding = self._binding
-        if binding.timed:
+        if binding.timed or binding.refused:
             binding.expire(now)
         if binding.outbox:
             return Decision("", Outcome.NO_POD, actions=binding.take_actions())
@@ -363,7 +363,7 @@ class Scheduler:
         if binding.outbox:
             return now
         if not self.queue.resting:  # nothing waits, nearly always in a cluster with room
-            return binding.due_at() if binding.timed else None
+            return binding.due_at()
         return now if self.queue.has_next else self.wake_at()
 
     def wake_at(self) -> int | None:

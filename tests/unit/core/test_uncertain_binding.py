@@ -5,7 +5,8 @@ from __future__ import annotations
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.core.actions import Bind, Emit, SetCondition
-from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged
+from bayplan.core.decision import Decision
+from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
@@ -29,6 +30,12 @@ def bound_pod() -> tuple[Scheduler, Pod]:
     return scheduler, waiting
 
 
+def decided(scheduler: Scheduler, now: int) -> Decision:
+    decision = scheduler.decide(now)
+    assert decision is not None
+    return decision
+
+
 def is_room_kept(scheduler: Scheduler) -> bool:
     """Whether another pod of the same size finds no place."""
     scheduler.observe(ObjectAdded(pod("other").cpu("3").obj()), SECOND)
@@ -49,17 +56,31 @@ def test_a_refused_binding_gives_the_room_back() -> None:
 
 
 def test_a_lost_answer_keeps_the_room_and_asks_again() -> None:
-    """Nobody knows whether the pod is there, so nobody else gets its place, even if the next request is refused."""
+    """Nobody knows whether the pod is there, so nobody else gets its place, even if the next request is refused.
+
+    What is refused is asked for again after a second: the reason for it may last.
+    """
     scheduler, _ = bound_pod()
-    for answer in (
-        BindAnswered("default/p", UID, "timed out", lost=True),
-        BindAnswered("default/p", UID, "conflict"),
-    ):
-        scheduler.observe(answer, SECOND)
-        again = scheduler.decide(SECOND)
-        assert again is not None
-        assert again.actions == (Bind("default/p", UID, "n"),)
+    asked = (Bind("default/p", UID, "n"),)
+    scheduler.observe(BindAnswered("default/p", UID, "timed out", lost=True), SECOND)
+    assert decided(scheduler, SECOND).actions == asked
+    for second in (1, 2, 3):
+        scheduler.observe(BindAnswered("default/p", UID, "conflict"), second * SECOND)
+        assert scheduler.decide(second * SECOND) is None
+        assert scheduler.due_at(second * SECOND) == (second + 1) * SECOND
+        assert decided(scheduler, (second + 1) * SECOND).actions == asked
     assert is_room_kept(scheduler)
+
+
+def test_a_pod_that_is_deleted_is_not_asked_for_again() -> None:
+    scheduler, waiting = bound_pod()
+    scheduler.observe(BindAnswered("default/p", UID, "timed out", lost=True), SECOND)
+    scheduler.decide(SECOND)
+    scheduler.observe(BindAnswered("default/p", UID, "no"), SECOND)
+    scheduler.observe(ObjectRemoved(waiting), SECOND)
+    assert scheduler.decide(3 * SECOND) is None
+    assert scheduler.due_at(3 * SECOND) is None
+    assert not is_room_kept(scheduler)
 
 
 def test_a_pod_that_changed_on_its_way_counts_as_it_is_once_it_is_seen_on_its_node() -> None:
