@@ -71,6 +71,19 @@ def test_a_flood_of_objects_is_not_looked_at() -> None:
     assert gc.get_count()[0] < YOUNG_MAX
 
 
+def test_a_flood_that_replaces_another_is_not_looked_at() -> None:
+    """A list that is read again frees as many old objects as it makes, so Python's own count stays low."""
+    collector = YoungCollector()
+    known = [[number] for number in range(2 * YOUNG_MAX)]
+    gc.freeze()
+    ended = _cycle()
+    known = [[number] for number in range(2 * YOUNG_MAX)]
+    assert gc.get_count()[0] < YOUNG_MAX
+    collector.look()
+    assert ended() is not None
+    assert len(known) > YOUNG_MAX
+
+
 def test_changes_bring_about_a_look() -> None:
     collector, ended = YoungCollector(), _cycle()
     live = CollectionsWhileLive(collector)
