@@ -55,7 +55,7 @@ class Cluster(ClusterObjects):
     @classmethod
     def of(cls, result: ReadResult) -> Cluster:
         """From what has been read."""
-        return cls(result.objects, result.skipped, result.sources)
+        return cls(result.objects, result.skipped, result.sources, is_whole=result.is_whole)
 
     # Questions.
 
