@@ -36,6 +36,6 @@ def test_a_claim_without_a_class_is_treated_alike(bayplan: Bayplan, file_of: Fil
     """A default class is assumed, which is said, and the pod gets a node."""
     claim, pod = make.claim("data").manifest(), make.pod("db-0").claim("data").manifest()
     said = bayplan(*command, "-f", file_of(make.node("a"), claim, pod))
-    assert EXPLANATION in said.out + said.err
+    assert EXPLANATION in " ".join((said.out + said.err).split())
     assert "the input has no StorageClass" not in said.err
     assert said.code == 0

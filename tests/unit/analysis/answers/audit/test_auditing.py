@@ -8,6 +8,7 @@ import pytest
 
 from bayplan import Cluster
 from bayplan.analysis.answers.audit.rules import RULES, Level
+from bayplan.model.kinds import Object
 from bayplan.model.policy import PodDisruptionBudgetStatus
 from bayplan.model.volumes import PersistentVolumeClaimSpec
 from bayplan.testing import builders as make
@@ -315,7 +316,7 @@ def test_budgets_of_workloads_that_are_not_in_the_input_are_not_judged() -> None
 def test_a_budget_is_judged_by_what_its_controller_wrote_if_the_workload_is_not_in_the_input() -> None:
     budget = make.budget("b").selects(app="web").max_unavailable(0).obj()
     budget.status = PodDisruptionBudgetStatus(expected_pods=2, desired_healthy=2, current_healthy=2)
-    objects = [budget, owned("web-1", "a").obj(), *(node.obj() for node in NODES)]
+    objects: list[Object] = [budget, owned("web-1", "a").obj(), *(node.obj() for node in NODES)]
     assert "budget-allows-nothing" in {finding.rule for finding in Cluster(objects).audit().findings}
 
 
