@@ -48,7 +48,7 @@ PICTURES: Commands = {
 #: Of the example for changes.
 CHANGES: Commands = {
     "whatif --apply search.yaml": lambda cluster: whatif_parts(cluster.whatif([EXAMPLE / "search.yaml"]), {}),
-    "drain -l pool=a --rolling": lambda cluster: drain_parts(cluster.drain(selector="pool=a", rolling=True)),
+    "drain -l pool=a --rolling --details": lambda cluster: drain_parts(cluster.drain(selector="pool=a", rolling=True)),
 }
 
 
@@ -56,7 +56,7 @@ def draw(command: str, answer: Iterable[Part], files: str) -> str:
     console = Console(
         file=StringIO(), record=True, width=WIDTH, force_terminal=True, color_system="standard", highlight=False
     )
-    for part in terminal_parts(answer):
+    for part in terminal_parts(answer, details="--details" in command):
         if isinstance(part, Verbatim):
             console.print(part.text, markup=False, overflow="fold")
         else:

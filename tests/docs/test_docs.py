@@ -29,7 +29,7 @@ PICTURES = {
     "capacity": ("capacity", "--pod", "cpu=500m,memory=1Gi"),
     "fix": ("fix", demo.URGENT_POD),
     "whatif": ("whatif", "--apply", f"{CHANGES}/search.yaml", "-f", f"{CHANGES}/cluster.yaml"),
-    "drain": ("drain", "-l", "pool=a", "--rolling", "-f", f"{CHANGES}/cluster.yaml"),
+    "drain": ("drain", "-l", "pool=a", "--rolling", "--details", "-f", f"{CHANGES}/cluster.yaml"),
 }
 
 #: Lines, at most.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypedDict
@@ -22,12 +22,12 @@ from bayplan.cli.options import (
     note_extenders,
     note_skipped,
 )
-from bayplan.cli.sources import live_options, read_sources
+from bayplan.cli.sources import live_options, read_sources, source_arguments
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.model.reading import ReadResult, read
 from bayplan.report.answers.html import html
 from bayplan.report.answers.markdown import markdown
-from bayplan.report.answers.parts import Part
+from bayplan.report.answers.parts import Next, Part
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.json_output import write_json
 from bayplan.report.terminal import show
@@ -55,6 +55,7 @@ class Asked:
     config: str | None
     feature_gates: str
     foreign_victims: str | None
+    details: bool = False
 
     def cluster(self) -> Cluster:
         """From files, a live cluster, or both. What was left out is noted."""
@@ -89,6 +90,9 @@ def format_option(*more_formats: str) -> Callable[[Callback], Callback]:
     )
 
 
+details_option = click.option("--details", is_flag=True, help="Show everything, not just the short answer.")
+
+
 def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """`-f` and all the others, given to the command as one `asked`."""
 
@@ -103,9 +107,12 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
             config: str | None,
             feature_gates: str,
             foreign_victims: str | None,
+            details: bool = False,
             **own: Any,
         ) -> int:
-            asked = Asked(files, kubeconfig, context, namespace, output, config, feature_gates, foreign_victims)
+            asked = Asked(
+                files, kubeconfig, context, namespace, output, config, feature_gates, foreign_victims, details
+            )
             return function(asked, **own)
 
         made: Callable[..., int] = command
@@ -126,11 +133,20 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
 
 def write_answer(asked: Asked, title: str, parts: Iterable[Part], document: Mapping[str, Any]) -> None:
     """The answer on standard output, in the format that was asked for."""
-    write_as(asked.output, title, parts, document)
+    source = source_arguments(asked.files, asked.kubeconfig, asked.context)
+    write_as(asked.output, title, with_source(parts, source), document, details=asked.details)
 
 
-def write_as(output: str, title: str, parts: Iterable[Part], document: Mapping[str, Any]) -> None:
-    """The parts on standard output; for programs the document, which says the same."""
+def with_source(parts: Iterable[Part], source: str) -> Iterator[Part]:
+    """The parts, with next commands that read the cluster from where this one did."""
+    for part in parts:
+        yield Next(f"{part.command} {source}") if isinstance(part, Next) and part.reads_cluster else part
+
+
+def write_as(
+    output: str, title: str, parts: Iterable[Part], document: Mapping[str, Any], *, details: bool = True
+) -> None:
+    """The parts on standard output; for programs the document, which says the same. Pages have all details."""
     if output == "json":
         write_json(document, sys.stdout)
     elif output == "markdown":
@@ -138,4 +154,4 @@ def write_as(output: str, title: str, parts: Iterable[Part], document: Mapping[s
     elif output == "html":
         sys.stdout.write(html(title, parts))
     else:
-        show(terminal_parts(parts), sys.stdout)
+        show(terminal_parts(parts, details=details), sys.stdout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.drain import drain_parts
@@ -20,6 +20,7 @@ from bayplan.report.answers.drain import drain_parts
     "-l", "--selector", default="", metavar="LABELS", help="Drain all nodes with these labels, such as pool=a."
 )
 @click.option("--rolling", is_flag=True, help="Drain one node after another; each is back before the next.")
+@details_option
 @answer_options()
 def command(asked: Asked, nodes: tuple[str, ...], selector: str, rolling: bool) -> int:
     """Find out whether NODES can be drained: which pods go where in which order, and which budgets block it.

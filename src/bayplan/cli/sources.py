@@ -6,6 +6,7 @@ Objects from files go on top of those of the cluster: one that is there already 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from shlex import quote
 from typing import Any
 
 import click
@@ -37,6 +38,13 @@ def read_sources(files: Sequence[str], kubeconfig: str | None, context: str | No
         return read(files)
     live = read_live(kubeconfig, context)
     return _on_top(live, read(files)) if files else live
+
+
+def source_arguments(files: Sequence[str], kubeconfig: str | None, context: str | None) -> str:
+    """The options that name the same source again, for a command to run next."""
+    given = [("-f", file) for file in files]
+    given += [(option, value) for option, value in (("--kubeconfig", kubeconfig), ("--context", context)) if value]
+    return " ".join(f"{option} {quote(value)}" for option, value in given)
 
 
 def read_live(kubeconfig: str | None, context: str | None) -> ReadResult:

@@ -1,7 +1,8 @@
 """Parts of a report to a stream.
 
 On a terminal: colors, and text wrapped to its width. Anywhere else, or with NO_COLOR: plain text without control
-characters; in a pipe no line is ever wrapped or cut, so that every row of a table is one line for grep and awk.
+characters; a pipe is taken for a wide terminal, so that most rows of a table are one line for grep and awk. Nothing is
+ever cut, and text to copy is never wrapped.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from rich.text import Text
 
 from bayplan.report.column_widths import demand, widths
 
-#: Wider than any line, so that nothing is wrapped.
-_UNLIMITED = 1_000_000
+#: Of a pipe or a file; still readable in an editor or a ticket.
+PIPE_WIDTH = 160
 _WIDTH_MIN = 60
 #: What is between two columns, and what rich counts at the edges of a table although nothing is there.
 _BETWEEN, _EDGES = 3, 2
@@ -39,13 +40,13 @@ Part: TypeAlias = ConsoleRenderable | Verbatim
 def show(parts: Iterable[Part], stream: TextIO) -> None:
     """Write the parts, fitted to what the stream is."""
     on_terminal = stream.isatty()
-    width = max(_WIDTH_MIN, Console(file=stream).width) if on_terminal else _UNLIMITED
+    width = max(_WIDTH_MIN, Console(file=stream).width) if on_terminal else PIPE_WIDTH
     colours = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     stream.write(rendered(parts, width=width, colours=colours))
     stream.flush()
 
 
-def rendered(parts: Iterable[Part], *, width: int = _UNLIMITED, colours: bool = False) -> str:
+def rendered(parts: Iterable[Part], *, width: int = PIPE_WIDTH, colours: bool = False) -> str:
     """The parts as text."""
     buffer = StringIO()
     console = _console(buffer, width, colours)

@@ -46,6 +46,12 @@ def test_the_first_line_is_the_answer(
     assert (said.code, said.first_line, said.err) == (code, says, "")
 
 
+def test_short_unless_details_are_wanted(bayplan: Bayplan, cluster: str) -> None:
+    lines = bayplan("drain", "-f", cluster, "a", "b").out.splitlines()
+    assert lines[-2:] == [f"Next: bayplan drain --rolling a b -f {cluster}", "--details shows everything."]
+    assert "Evictions, in order" in bayplan("drain", "-f", cluster, "a", "b", "--details").out
+
+
 def test_json_is_to_dict(bayplan: Bayplan, cluster: str) -> None:
     said = bayplan("drain", "-f", cluster, "a", "-o", "json")
     assert said.json() == Cluster.load(cluster).drain(["a"]).to_dict()

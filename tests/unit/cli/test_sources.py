@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bayplan.cli.sources import source_arguments
 from bayplan.testing import builders as make
 from bayplan.testing import cluster
 from bayplan.testing.live_cluster import LiveCluster
@@ -94,3 +95,17 @@ def test_a_cluster_that_is_gone(bayplan: Bayplan, tmp_path: Path) -> None:
     assert said.code == 2
     assert "connect: connection refused" in said.err
     assert token not in said.err
+
+
+@pytest.mark.parametrize(
+    ("files", "kubeconfig", "context", "text"),
+    [
+        (["a.yaml", "my files/"], None, None, "-f a.yaml -f 'my files/'"),
+        ([], "k.conf", "prod", "--kubeconfig k.conf --context prod"),
+        (["-"], None, "prod", "-f - --context prod"),
+    ],
+)
+def test_the_next_command_reads_the_same_source(
+    files: list[str], kubeconfig: str | None, context: str | None, text: str
+) -> None:
+    assert source_arguments(files, kubeconfig, context) == text

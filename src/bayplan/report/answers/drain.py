@@ -2,38 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from bayplan.analysis.answers.course import Departure
 from bayplan.analysis.answers.drain import Blocked, DrainedNode, Draining, Eviction
-from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Tone
+from bayplan.report.answers.parts import REASONS_MAX, Cell, Code, Details, Heading, Next, Part, Sentence, Tone
 from bayplan.report.answers.tables import short_table
 from bayplan.report.words import counted, examples, listed
 
 _NAMED = 3
+_COMMANDS_SHOWN = 4
 _SAYS = "API server message"
 
 
 def drain_parts(answer: Draining) -> Iterator[Part]:
-    """The whole answer."""
-    yield from draining_parts(answer)
-    if answer.works:
-        yield Heading("With kubectl")
-        options = "".join(f" {option}" for option in answer.options)
-        back = "\nkubectl uncordon {0}" if answer.rolling else ""
-        commands = (f"kubectl drain {node.node}{options}{back.format(node.node)}" for node in answer.nodes)
-        yield Code("\n".join(commands), "sh")
+    """The short answer, then everything."""
+    yield _summary(answer)
+    yield from islice(_reasons(answer), REASONS_MAX)
+    commands = _commands(answer)
+    yield from _what_next(answer, commands)
+    details = list(_tables(answer))
+    if len(commands) > _COMMANDS_SHOWN:
+        details += [Heading("With kubectl"), Code("\n".join(commands), "sh")]
+    yield Details(details)
 
 
 def draining_parts(answer: Draining) -> Iterator[Part]:
-    """The answer without the commands, for those who have something to say about the rest of the cluster, too."""
+    """The answer without what to do next, for an answer that also tells about the rest of the cluster."""
     yield _summary(answer)
     yield from _remarks(answer)
+    yield from _tables(answer)
+
+
+def _tables(answer: Draining) -> Iterator[Part]:
     if len(answer.nodes) + len(answer.unreached) > 1:
         yield from _overview(answer)
     yield from _evictions(answer)
     yield from _blocked(answer)
     yield from _preempted(answer)
+
+
+def _reasons(answer: Draining) -> Iterator[Part]:
+    """The worst first; a line each."""
+    blocked = [each for node in answer.nodes for each in node.blocked]
+    for budget, pods in _grouped((each.budget, each.pod) for each in blocked):
+        yield Sentence(f"Budget {budget} allows no eviction of {listed(pods, _NAMED)}.")
+    for reason, pods in _grouped((first_reason(message), pod) for pod, message in answer.pending.items()):
+        yield Sentence(f"No node for {listed(pods, _NAMED)}: {reason}.")
+    if answer.preempted:
+        yield _preempted_in_short(answer)
+    yield from _remarks(answer)
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Pods by what they have in common, the largest group first."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for common, pod in pairs:
+        found[common].append(pod)
+    return sorted(found.items(), key=lambda item: -len(item[1]))
+
+
+def _preempted_in_short(answer: Draining) -> Sentence:
+    gone = list(dict.fromkeys(each.pod for each in answer.preempted))
+    without = sum(each not in answer.ends_on for each in gone)
+    then = f"{without:,} of them end without a node" if without else "all of them run again in the end"
+    are = "is" if len(gone) == 1 else "are"
+    return Sentence(f"{counted(len(gone), 'lower-priority pod')} elsewhere {are} evicted: {listed(gone, 2)}; {then}.")
+
+
+def _what_next(answer: Draining, commands: list[str]) -> Iterator[Part]:
+    names = " ".join(node.node for node in answer.nodes)
+    if commands:
+        shown = commands[:_COMMANDS_SHOWN]
+        if len(commands) > len(shown):
+            shown.append(f"# and {len(commands) - len(shown):,} more commands: --details")
+        if len(shown) == 1:
+            yield Next(shown[0])
+        else:
+            yield Sentence("Next:")
+            yield Code("\n".join(shown), "sh")
+    elif answer.blocking_budgets:
+        namespace, _, budget = answer.blocking_budgets[0].partition("/")
+        yield Next(f"kubectl describe pdb {budget} -n {namespace}")
+    elif not answer.rolling and len(answer.nodes) > 1:
+        yield Next(f"bayplan drain --rolling {names}")
+    elif answer.pending:
+        yield Next(f"bayplan whatif --drain {names} --add-nodes {names}=1")
+
+
+def _commands(answer: Draining) -> list[str]:
+    """What drains the nodes, if it works."""
+    if not answer.works:
+        return []
+    options = "".join(f" {option}" for option in answer.options)
+    return [
+        command
+        for node in answer.nodes
+        for command in (
+            f"kubectl drain {node.node}{options}",
+            *([f"kubectl uncordon {node.node}"] if answer.rolling else ()),
+        )
+    ]
 
 
 def first_reason(message: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Heading, Part, Sentence, Table, cell
+from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, cell
 from bayplan.report.html_page import filled, page_file
 
 
@@ -41,6 +41,10 @@ def element(part: Part, *, is_answer: bool = False) -> str:
             return f'<div class="bars">{"".join(_bar(bar, part.share(bar)) for bar in part.rows)}</div>'
         case Code(text):
             return f"<pre>{escape(text)}</pre>"
+        case Next(command):
+            return f"<p>Next:</p><pre>{escape(command)}</pre>"
+        case Details(parts):
+            return "\n".join(map(element, parts))
 
 
 def _table(part: Table) -> str:

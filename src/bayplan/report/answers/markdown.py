@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from bayplan.report.answers.parts import Bars, Cell, Code, Heading, Part, Sentence, Table, Tone, cell
+from bayplan.report.answers.parts import Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone, cell
 
 _MARKS = {Tone.PLAIN: "", Tone.GOOD: "✅ ", Tone.WARN: "⚠️ ", Tone.BAD: "❌ ", Tone.FAINT: ""}
 _BAR_WIDTH = 20
@@ -34,6 +34,16 @@ def _block(part: Part, *, is_answer: bool) -> str:
             return _fenced(_bars(part), "text")
         case Code(text, language):
             return _fenced(text.rstrip("\n"), language)
+        case Next(command):
+            return f"Next:\n\n{_fenced(command, 'sh')}"
+        case Details(parts):
+            return _details(parts)
+
+
+def _details(parts: Sequence[Part]) -> str:
+    """Folded; GitHub renders what is inside as Markdown only between empty lines."""
+    inside = [block for part in parts if (block := _block(part, is_answer=False))]
+    return "\n\n".join(["<details>\n<summary>Details</summary>", *inside, "</details>"]) if inside else ""
 
 
 def _table(part: Table) -> str:

@@ -1,6 +1,7 @@
-"""What an answer is made of, whoever shows it: sentences, headings, tables, bars, and text to copy.
+"""What an answer is made of, in every format: sentences, headings, tables, bars, text to copy, next commands, details.
 
-The first part is a sentence that answers the question.
+The first part is a sentence that answers the question. A short answer has a few lines of why and the next command;
+everything else goes into one `Details`, which a terminal shows only if asked to.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
+
+#: Lines of why in a short answer.
+REASONS_MAX = 5
 
 
 class Tone(Enum):
@@ -73,7 +77,26 @@ class Code:
     language: str = "yaml"
 
 
-Part: TypeAlias = Sentence | Heading | Table | Bars | Code
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The command to run next: `bayplan explain shop/web`, or one of kubectl."""
+
+    command: str
+
+    @property
+    def reads_cluster(self) -> bool:
+        """Whether it has to be told where the cluster is."""
+        return self.command.startswith("bayplan ")
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What a short answer leaves out."""
+
+    parts: Sequence[Part]
+
+
+Part: TypeAlias = "Sentence | Heading | Table | Bars | Code | Next | Details"
 
 
 def cell(content: str | Cell) -> Cell:

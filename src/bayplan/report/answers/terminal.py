@@ -1,15 +1,16 @@
-"""An answer for a terminal or a pipe."""
+"""An answer for a terminal or a pipe: short, or with its details."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import TypeAlias
 
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from bayplan.report import terminal
-from bayplan.report.answers.parts import Bars, Code, Heading, Part, Sentence, Table, Tone, cell
+from bayplan.report.answers.parts import Bars, Code, Details, Heading, Next, Part, Sentence, Table, Tone, cell
 from bayplan.report.terminal import Verbatim
 
 _STYLES = {Tone.PLAIN: "", Tone.GOOD: "green", Tone.WARN: "yellow", Tone.BAD: "red", Tone.FAINT: "dim"}
@@ -18,10 +19,12 @@ _BAR_WIDTH = 30
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _FULL = _EIGHTHS[-1]
 
+_Plain: TypeAlias = Sentence | Heading | Table | Bars | Code | Next
 
-def terminal_parts(parts: Iterable[Part]) -> Iterator[terminal.Part]:
+
+def terminal_parts(parts: Iterable[Part], *, details: bool = True) -> Iterator[terminal.Part]:
     """What `terminal.show` takes. The first sentence stands out: it is the answer."""
-    remaining = iter(parts)
+    remaining = chain.from_iterable(_unfolded(part, details) for part in parts)
     first = next(remaining, None)
     if isinstance(first, Sentence):
         yield Text(first.text, style=f"bold {_STYLES[first.tone]}".strip())
@@ -31,7 +34,16 @@ def terminal_parts(parts: Iterable[Part]) -> Iterator[terminal.Part]:
         yield from _shown(part)
 
 
-def _shown(part: Part) -> Iterator[terminal.Part]:
+def _unfolded(part: Part, details: bool) -> Sequence[_Plain]:
+    """The parts inside details, or a line that says how to see them."""
+    if not isinstance(part, Details):
+        return [part]
+    if not details:
+        return [Sentence("--details shows everything.", Tone.FAINT)] if part.parts else []
+    return [each for inner in part.parts for each in _unfolded(inner, details)]
+
+
+def _shown(part: _Plain) -> Iterator[terminal.Part]:
     match part:
         case Sentence(text, tone):
             yield terminal.sentence(text, _STYLES[tone])
@@ -43,6 +55,8 @@ def _shown(part: Part) -> Iterator[terminal.Part]:
             yield _bars(part)
         case Code(text):
             yield Verbatim(text.rstrip("\n"))
+        case Next(command):
+            yield Verbatim(f"Next: {command}")
 
 
 def _table(part: Table) -> RichTable:
@@ -54,7 +68,7 @@ def _table(part: Table) -> RichTable:
 
 def _bars(part: Bars) -> RichTable:
     made = RichTable.grid(padding=(0, 1))
-    made.add_column(no_wrap=True)
+    made.add_column(overflow="fold")
     made.add_column(no_wrap=True)
     made.add_column(overflow="fold")
     for bar in part.rows:

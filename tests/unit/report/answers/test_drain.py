@@ -9,7 +9,7 @@ from tests.changing import cluster_of, owned
 
 from bayplan.analysis.answers.drain import MIRROR_ANNOTATION
 from bayplan.report.answers.drain import drain_parts, first_reason
-from bayplan.report.answers.parts import Code, Part, Sentence, Table, Tone, cell
+from bayplan.report.answers.parts import Code, Details, Next, Part, Sentence, Table, Tone, cell
 from bayplan.testing import builders as make
 from bayplan.testing.building import Builder
 from bayplan.testing.pods import PodBuilder
@@ -22,8 +22,15 @@ def web(name: str, node: str = "a", cpu: str = "1") -> PodBuilder:
     return owned(name).labels(app="web").cpu(cpu).running(node)
 
 
-def parts(*things: Builder[Any], nodes: tuple[str, ...] = ("a",), rolling: bool = False) -> list[Part]:
+def short(*things: Builder[Any], nodes: tuple[str, ...] = ("a",), rolling: bool = False) -> list[Part]:
     return list(drain_parts(cluster_of(*things).drain(nodes, rolling=rolling)))
+
+
+def parts(*things: Builder[Any], nodes: tuple[str, ...] = ("a",), rolling: bool = False) -> list[Part]:
+    """With the details, unfolded."""
+    shown = short(*things, nodes=nodes, rolling=rolling)
+    assert isinstance(shown[-1], Details)
+    return [*shown[:-1], *shown[-1].parts]
 
 
 def rows(shown: list[Part]) -> list[list[list[str]]]:
@@ -85,19 +92,42 @@ def test_the_commands_name_the_options_that_kubectl_wants() -> None:
         "1 DaemonSet pod stays (--ignore-daemonsets).",
         "1 static pod stays.",
     ]
-    assert shown[-1] == Code("kubectl drain a --ignore-daemonsets", "sh")
+    assert Next("kubectl drain a --ignore-daemonsets") in shown
 
 
-def test_no_command_for_what_does_not_work() -> None:
-    assert not any(isinstance(part, Code) for part in parts(A, web("p")))
+def test_what_does_not_work_has_another_next_command() -> None:
+    assert Next("bayplan whatif --drain a --add-nodes a=1") in short(A, web("p"))
+    assert Next("bayplan drain --rolling a b") in short(A, B, web("p"), nodes=("a", "b"))
+    blocked = short(A, B, BUDGET, web("p"))
+    assert Next("kubectl describe pdb guard -n default") in blocked
+
+
+def test_the_short_answer_says_why_and_names_what_is_affected() -> None:
+    assert [part.text for part in short(A, web("p"), web("q")) if isinstance(part, Sentence)][1:] == [
+        "No node for default/p and default/q: 0/1 nodes are available: 1 node(s) were unschedulable."
+    ]
+    blocked = [part.text for part in short(A, B, BUDGET, web("p")) if isinstance(part, Sentence)]
+    assert blocked[1:] == ["Budget default/guard allows no eviction of default/p."]
+    evicting = [part.text for part in short(A, B, LOW, HIGH) if isinstance(part, Sentence)]
+    assert "1 lower-priority pod elsewhere is evicted: default/low; 1 of them end without a node." in evicting
+
+
+def test_a_long_list_of_commands_is_in_the_details() -> None:
+    nodes = [make.node(f"n{number}") for number in range(6)]
+    shown = short(*nodes, nodes=tuple(f"n{number}" for number in range(6)))
+    (first,) = [part for part in shown if isinstance(part, Code)]
+    assert first.text.splitlines()[-1] == "# and 2 more commands: --details"
+    assert isinstance(shown[-1], Details)
+    assert isinstance(shown[-1].parts[-1], Code)
+    assert len(shown[-1].parts[-1].text.splitlines()) == 6
 
 
 def test_a_pool_node_by_node() -> None:
     shown = parts(A, B, owned("p").cpu("2").running("a"), nodes=("a", "b"), rolling=True)
     assert shown[0] == Sentence("Yes: a and b can be drained one after another: its pod gets a node.", Tone.GOOD)
     assert rows(shown)[0] == [["a", "1", "1", "0", "0", "empty"], ["b", "1", "1", "0", "0", "empty"]]
-    assert isinstance(shown[-1], Code)
-    assert shown[-1].text.splitlines() == [
+    (commands,) = [part for part in shown if isinstance(part, Code)]
+    assert commands.text.splitlines() == [
         "kubectl drain a",
         "kubectl uncordon a",
         "kubectl drain b",

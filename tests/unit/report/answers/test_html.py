@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bayplan.report.answers.html import html
-from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone
 
 
 def test_every_part_is_an_element_and_nothing_is_markup() -> None:
@@ -15,10 +15,12 @@ def test_every_part_is_an_element_and_nothing_is_markup() -> None:
         Table((evil, "n"), [[Cell(evil, Tone.WARN), "1"]], numeric=frozenset({"n"})),
         Bars([Bar(evil, 1.0, evil)], full=4.0),
         Code(evil),
+        Next(evil),
+        Details([Sentence(evil)]),
     ]
     page = html(evil, parts)
     assert "<script" not in page
-    assert page.count("&lt;script&gt;x&lt;/script&gt;") == 10  # the title twice, bars twice, all others once
+    assert page.count("&lt;script&gt;x&lt;/script&gt;") == 12  # the title twice, bars twice, all others once
     assert '<p class="answer bad">' in page
     assert '<td class="number">' in page
     assert 'style="width:25.00%"' in page

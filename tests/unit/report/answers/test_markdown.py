@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bayplan.report.answers.markdown import markdown
-from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone
 
 
 def test_every_part_is_a_block() -> None:
@@ -46,3 +46,11 @@ def test_a_fence_is_longer_than_any_inside() -> None:
 def test_a_row_of_one_tone_is_marked_once() -> None:
     row = [Cell("a", Tone.GOOD), Cell("b", Tone.GOOD)]
     assert markdown("t", [Table(("x", "y"), [row])]).splitlines()[-1] == "| ✅ a | b |"
+
+
+def test_details_are_folded() -> None:
+    parts: list[Part] = [Sentence("No."), Next("bayplan fix a/b"), Details([Sentence(""), Heading("Who")]), Details([])]
+    assert markdown("t", parts) == (
+        "### t\n\n**No.**\n\nNext:\n\n```sh\nbayplan fix a/b\n```\n\n"
+        "<details>\n<summary>Details</summary>\n\n#### Who\n\n</details>\n"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.terminal import rendered
 
@@ -36,3 +36,22 @@ def test_the_answer_is_bold_and_has_its_color() -> None:
 
 def test_an_answer_may_begin_with_a_table() -> None:
     assert rendered(terminal_parts([Table(("pod",), [["a"]])])).splitlines()[0] == "pod"
+
+
+def test_details_are_shown_on_request_only() -> None:
+    parts: list[Part] = [Sentence("Yes."), Next("bayplan fix shop/web"), Details([Details([Sentence("All of it.")])])]
+    assert rendered(terminal_parts(parts)).splitlines() == ["Yes.", "Next: bayplan fix shop/web", "All of it."]
+    short = rendered(terminal_parts(parts, details=False)).splitlines()
+    assert short == ["Yes.", "Next: bayplan fix shop/web", "--details shows everything."]
+
+
+def test_nothing_is_said_of_details_that_are_empty() -> None:
+    assert rendered(terminal_parts([Sentence("Yes."), Details([])], details=False)) == "Yes.\n"
+
+
+def test_long_labels_of_bars_are_folded_rather_than_cut() -> None:
+    name = "x" * 70
+    text = rendered(terminal_parts([Bars([Bar(name, 1.0, "more than 1.5 cores")])]), width=80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.count("x") == 70
+    assert {"more", "than", "cores"} <= set(text.split())

@@ -26,7 +26,7 @@ from bayplan.report.writing import write_report
 
 
 def text_of(compared: ComparedRuns) -> str:
-    return rendered(comparison_parts(compared.comparison))
+    return rendered(comparison_parts(compared.comparison), width=1_000)
 
 
 def page_of(compared: ComparedRuns) -> str:

@@ -25,7 +25,7 @@ def explain(pod: str, *things: Builder[Any], config: dict[str, Any] | None = Non
 
 def view(why: PodExplanation, *, all_reasons: bool = False, **options: Any) -> list[str]:
     document = msgspec.json.decode(msgspec.json.encode(why.document(all_reasons=all_reasons)))
-    return rendered(terminal_parts(explanation_parts(document, **options))).splitlines()
+    return rendered(terminal_parts(explanation_parts(document, **options)), width=1_000).splitlines()
 
 
 def row(lines: list[str], start: str) -> list[str]:
