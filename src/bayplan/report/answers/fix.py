@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind
 from bayplan.report.answers.amounts import bare_amount
-from bayplan.report.answers.parts import Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Code, Details, Heading, Part, Sentence, Table, Tone
 from bayplan.report.words import counted, listed
 
 _NAMED = 3
@@ -46,11 +46,16 @@ def fix_parts(answer: Fixes) -> Iterator[Part]:
         yield Sentence(f"{answer.pod} needs no fix: it is running on {answer.runs_on}.", Tone.GOOD)
         return
     yield from _headline(answer)
+    details: list[Part] = [Sentence(f"Now: {answer.message}", Tone.FAINT)] if answer.message else []
     if answer.fixes:
         yield Heading(_table_title(answer))
         yield _table(answer)
-        for number, fix in enumerate(answer.fixes, start=1):
-            yield from _instructions(number, fix)
+        (first, *others) = answer.fixes
+        yield from _instructions(1, first)
+        for number, fix in enumerate(others, start=2):
+            details += _instructions(number, fix)
+    if details:
+        yield Details(details)
 
 
 def _headline(answer: Fixes) -> Iterator[Part]:
@@ -67,8 +72,6 @@ def _headline(answer: Fixes) -> Iterator[Part]:
     else:
         text = f"No fix was found for {answer.pod}: no change to the pod or to a node is enough."
         yield Sentence(text, Tone.BAD)
-    if answer.message:
-        yield Sentence(f"Now: {answer.message}", Tone.FAINT)
 
 
 def _table_title(answer: Fixes) -> str:
@@ -82,9 +85,12 @@ def _effect(answer: Fixes, fix: Fix) -> str:
     condition = f"if you {_phrase(fix)}."
     if answer.pending == 1 and not answer.fitting:
         return f"{answer.pod} would run on {listed(fix.nodes, 1)} {condition}"
-    fitting = f"{counted(answer.fitting, 'pod')} of {answer.workload} will run as it is; of the rest, "
-    helped = f"{fix.fixed:,} of {answer.pending:,} would run {condition}"
-    return f"{fitting}{helped}" if answer.fitting else f"Of {answer.workload}'s pending pods, {helped}"
+    share = f"all {answer.pending:,}" if fix.fixed == answer.pending else f"{fix.fixed:,} of {answer.pending:,}"
+    if answer.fitting:
+        fitting = f"{answer.fitting:,} pending pods" if answer.fitting > 1 else "One pending pod"
+        others = "the other" if answer.pending == 1 else f"{share} others"
+        return f"{fitting} of {answer.workload} will run as things are, {others} would {condition}"
+    return f"{share.capitalize()} pending pods of {answer.workload} would run {condition}"
 
 
 def _table(answer: Fixes) -> Table:

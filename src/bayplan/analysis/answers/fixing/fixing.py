@@ -19,6 +19,9 @@ from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.analysis.answers.fixing.typos import corrected_claims
 from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.analysis.answers.playing import settled
+from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.cluster_objects import is_pending
+from bayplan.analysis.references import POD, parse_reference
 from bayplan.controllers.ownership import Ownership, is_terminal, key_of
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
@@ -36,17 +39,24 @@ REHEARSED_MAX = 12
 def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> Fixes:
     """For the pod, or the pods of the workload, that the text names. Raises InvalidObject.
 
-    If some of the workload's pending pods fit as things are, for the others, once those have their nodes.
+    Whatever else is pending is placed first, as it will be: a fix for a node that another pod takes would be none.
     """
-    answer = _fixes_of(asking, text, namespace)
-    before = asking.cluster.wanted(text, namespace).subject.siblings
-    if before is None or before.pending == 1 or not answer.fits_on or answer.victims:
-        return answer
+    pending = _pending(asking.cluster, text, namespace)
+    if not pending:
+        return _fixes_of(asking, text, namespace)
     later = asking.of(settled(asking))
-    after = later.cluster.wanted(text, namespace).subject.siblings
-    if after is None:
-        return answer
-    return replace(_fixes_of(later, text, namespace), fitting=before.pending - after.pending)
+    left = _pending(later.cluster, text, namespace)
+    if not left:
+        return _fixes_of(asking, text, namespace)
+    return replace(_fixes_of(later, text, namespace), fitting=pending - left)
+
+
+def _pending(cluster: Cluster, text: str, namespace: str) -> int:
+    """How many pods that the text means are pending. Raises InvalidObject."""
+    wanted = cluster.wanted(text, namespace)
+    if wanted.subject.siblings is not None:
+        return wanted.subject.siblings.pending
+    return int(parse_reference(text, namespace).kind == POD and is_pending(wanted.pod))
 
 
 def _fixes_of(asking: Asking, text: str, namespace: str) -> Fixes:
