@@ -2,7 +2,7 @@
 
     python benchmarks/large_cluster.py [--nodes 50000] [--pods 500000] [--decisions 5000]
 
-Writes a dump as `kubectl get nodes,pods -A -o json` would (to a temporary file, removed at the end), and reads it in a
+Writes nodes and pods as kubectl would print them (to a temporary file, removed at the end), and reads it in a
 process of its own. The pods come from 2,000 ReplicaSets and a DaemonSet; each has a token volume with a name of its
 own, tolerations, conditions and container statuses, as running pods have.
 """

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bayplan.analysis.answers.audit.rules import RULES as AUDIT_RULES
+from bayplan.analysis.input_gaps import DUMP_COMMAND
 from bayplan.cli import demo
 from bayplan.cli.main import run
 from bayplan.testing.check_plugin import RULES
@@ -193,3 +194,13 @@ def test_picture_is_what_is_printed(name: str, tmp_path: Path, capsys: pytest.Ca
 
 def _without_blanks(text: str) -> str:
     return re.sub(r"\s+", "", text)
+
+
+DUMP = re.compile(r"kubectl get [\w,]*,[\w,]* -A -o json")
+
+
+def test_every_dump_command_is_the_complete_one() -> None:
+    """A shorter one leads to wrong answers."""
+    said = {name_of(page): DUMP.findall(page.read_text(encoding="utf-8")) for page in PAGES}
+    assert {name: found for name, found in said.items() if set(found) - {DUMP_COMMAND}} == {}
+    assert said["docs/guide/explain.md"]

@@ -15,8 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.default_storage_class import EXPLANATION
 from bayplan.analysis.simulation.inputs.commands import Apply, Command, Drain, Plan
-from bayplan.analysis.simulation.inputs.default_storage_class import EXPLANATION
 from bayplan.analysis.simulation.running import simulate
 from bayplan.cli.main import run as command
 from bayplan.model.kinds import Object

@@ -14,8 +14,10 @@ from functools import cached_property
 from itertools import count
 
 from bayplan.admission import admit
+from bayplan.analysis.default_storage_class import missing_default_class
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
 from bayplan.analysis.explanation import Subject
+from bayplan.analysis.input_gaps import Gap, gaps_in
 from bayplan.analysis.profiles import fault_of
 from bayplan.analysis.references import POD, Reference, close_matches, misread_kind, not_found, parse_reference, written
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
@@ -31,6 +33,7 @@ from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.reading import Sources, locating, without_garbage_collection
 from bayplan.model.resource_claims import ResourceClaim
+from bayplan.model.storage import StorageClass
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 
@@ -56,14 +59,27 @@ class ClusterObjects:
     """Nodes, pods and everything else that affects scheduling."""
 
     def __init__(
-        self, objects: list[Object], skipped: Counter[str] | None = None, sources: Sources | None = None
+        self,
+        objects: list[Object],
+        skipped: Counter[str] | None = None,
+        sources: Sources | None = None,
+        *,
+        is_whole: bool = False,
     ) -> None:
-        """Raises InvalidObject for objects that an API server would not admit."""
+        """Raises InvalidObject for objects that an API server would not admit.
+
+        `is_whole` says that the objects are everything a cluster has, so that what is not there does not exist.
+        """
         _name_pods(objects)
+        #: What claims without a class get where the input says nothing about storage.
+        self.assumed_class: StorageClass | None = missing_default_class(objects)
+        if self.assumed_class is not None:
+            objects = [*objects, self.assumed_class]
         self.skipped: Counter[str] = skipped or Counter()  # kinds that were ignored
         self.sources: Sources = sources or {}
         with locating(self.sources):
             self.objects = admit(objects)
+        self._is_whole = is_whole
         fill_budget_status(self.objects)
         self.pods: dict[str, Pod] = {object_key(obj): obj for obj in self.objects if isinstance(obj, Pod)}
 
@@ -163,6 +179,11 @@ class ClusterObjects:
         for claim in claims:
             cache.add(claim)
         return knowing
+
+    @cached_property
+    def gaps(self) -> list[Gap]:
+        """Kinds that the input refers to and does not have."""
+        return [] if self._is_whole else gaps_in(self.objects)
 
     @cached_property
     def _claim_templates(self) -> Templates:

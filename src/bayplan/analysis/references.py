@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 
+from bayplan.client.paths import plural_of
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import KINDS
 from bayplan.model.well_known import DEFAULT_NAMESPACE
@@ -37,7 +38,7 @@ _SHORT_NAMES = {
     "pvc": "PersistentVolumeClaim",
     "sc": "StorageClass",
 }
-_KINDS = _SHORT_NAMES | {name: kind for kind in KINDS for name in (kind.lower(), f"{kind.lower()}s")}
+_KINDS = _SHORT_NAMES | {name: kind for kind, info in KINDS.items() for name in (kind.lower(), plural_of(info))}
 
 #: Comparing a misspelt name with all of half a million would take longer than the answer is worth.
 _COMPARED_MAX = 20_000

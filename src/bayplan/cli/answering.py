@@ -12,6 +12,7 @@ import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.memory import keep_memory
+from bayplan.cli.input_notes import note_input
 from bayplan.cli.options import (
     Callback,
     config_option,
@@ -61,7 +62,7 @@ class Asked:
         """From files, a live cluster, or both. What was left out is noted."""
         keep_memory()
         cluster = Cluster.of(read_sources(self.files, self.kubeconfig, self.context))
-        note_skipped(cluster.skipped)
+        note_input(cluster)
         note_extenders(self.config, self.feature_gates, how_to_ask="use explain or place with --call-extenders")
         return cluster
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import click
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.input_gaps import DUMP_COMMAND
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import simulate
 from bayplan.cli.simulation_output import check_file
@@ -116,7 +117,7 @@ def next_steps(folder: str | None) -> Iterator[Part]:
         "Everything that keeps a pod from being scheduled": f"bayplan explain dev/trainer-xl -f {where} --all-reasons",
         "Place all pending pods, with JSON output": f"bayplan place -f {where} -o json",
         "The same hour, another seed": f"bayplan simulate -f {where}/cluster.yaml --timeline {where}/{STORY} --seed 2",
-        "Your own cluster": "kubectl get nodes,pods,pdb,priorityclasses -A -o json | bayplan place -f -",
+        "Your own cluster": f"{DUMP_COMMAND} | bayplan place -f -",
     }
     if folder is None:
         steps = {"Get the files of this cluster": f"bayplan demo --write {where}", **steps}

@@ -11,6 +11,7 @@ import click
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.explanation import PodExplanation
 from bayplan.cli.answering import format_option, write_as
+from bayplan.cli.input_notes import note_input
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
@@ -22,7 +23,6 @@ from bayplan.cli.options import (
     namespace_option,
     note,
     note_extenders,
-    note_skipped,
 )
 from bayplan.cli.sources import live_options, read_sources
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
@@ -75,7 +75,7 @@ def command(
     next pod it would create. A running pod is treated as if it were pending.
     """
     cluster = Cluster.of(read_sources(files, kubeconfig, context))
-    note_skipped(cluster.skipped)
+    note_input(cluster)
     why = cluster.explain(
         pod,
         config,

@@ -10,6 +10,7 @@ import click
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import PodQueue
 from bayplan.analysis.memory import keep_memory
+from bayplan.cli.input_notes import note_input
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
@@ -22,7 +23,6 @@ from bayplan.cli.options import (
     namespace_option,
     note,
     note_extenders,
-    note_skipped,
     output_option,
 )
 from bayplan.cli.sources import live_options, read_sources
@@ -80,7 +80,7 @@ def command(
     """
     keep_memory()
     cluster = Cluster.of(read_sources(files, kubeconfig, context))
-    note_skipped(cluster.skipped)
+    note_input(cluster)
     queue = cluster.queue(config, pods or None, namespace, gated=gated, feature_gates=feature_gates)
     _note_left_out(queue)
     if not call_extenders:

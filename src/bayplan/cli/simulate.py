@@ -19,6 +19,7 @@ from bayplan.analysis.simulation.inputs.traces import Trace
 from bayplan.analysis.simulation.results.comparison import compare, short_names
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import RECORDS_MAX, Options, Simulation
+from bayplan.cli.input_notes import note_gaps
 from bayplan.cli.main import EXIT_INTERRUPTED, EXPECTED
 from bayplan.cli.options import (
     CommandWithFiles,
@@ -257,8 +258,9 @@ def _load_cluster(given: ReadResult, templates: tuple[str, ...], trace: Trace | 
     objects = [*given.objects, *nodes_like(templates, taken)]
     if trace is not None:
         objects = trace.joined_to(objects)
-    cluster = Cluster(objects, given.skipped, given.sources)
+    cluster = Cluster(objects, given.skipped, given.sources, is_whole=given.is_whole)
     note_skipped(cluster.skipped)
+    note_gaps(cluster.gaps)
     return cluster
 
 

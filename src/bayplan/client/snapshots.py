@@ -34,6 +34,7 @@ class Snapshot:
 
     pages: list[tuple[str, bytes]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    is_whole: bool = True  # the server showed every kind that it has
 
 
 class _ListMeta(msgspec.Struct, rename={"next_page": "continue", "version": "resourceVersion"}):
@@ -93,6 +94,7 @@ async def _read_kind(client: ApiClient, info: KindInfo, version: str, snapshot: 
         response = await client.request("GET", f"{path}?{query}", agent=_AGENT)
         if not response.ok:
             note = _refusal(info, response, is_exact=bool(version))
+            snapshot.is_whole = snapshot.is_whole and response.status == _NOT_FOUND
             snapshot.notes += [note] if note else []
             return []
         pages.append((path, response.body))

@@ -46,6 +46,7 @@ class ReadResult:
     skipped: Counter[str] = field(default_factory=Counter)
     files: list[str] = field(default_factory=list)
     sources: dict[ObjectName, str] = field(default_factory=dict)
+    is_whole: bool = False  # every kind of a cluster was asked for, so that what is missing does not exist
 
 
 def read(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> ReadResult:

@@ -21,6 +21,7 @@ def cluster(file_of: FileOf) -> str:
     return file_of(
         *(make.node(name).capacity(cpu="2").label("pool", "x") for name in "ab"),
         make.node("c").capacity(cpu="1"),
+        make.replica_set("idle").replicas(0).template(make.pod("t").labels(app="idle")),
         owned("p").cpu("2").running("a"),
         owned("q").cpu("1").running("c"),
     )

@@ -25,6 +25,7 @@ def cluster(file_of: FileOf) -> str:
         make.node("a").capacity(cpu="2"),
         make.priority_class("high", 100),
         make.priority_class("low", 1),
+        make.replica_set("idle").replicas(0).template(make.pod("t").labels(app="idle")),
         make.budget("guard").selects(app="x").allows(0),
         owned("old").cpu("2").labels(app="x").priority(1, class_name="low").running("a"),
     )

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.default_storage_class import EXPLANATION, missing_default_class
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
-from bayplan.analysis.simulation.inputs.commands import Plan
-from bayplan.analysis.simulation.inputs.default_storage_class import EXPLANATION, missing_default_class
+from bayplan.analysis.simulation.inputs.commands import Plan, all_objects
 from bayplan.analysis.simulation.inputs.digest import inputs_mark
 from bayplan.analysis.simulation.inputs.endless_jobs import endless_jobs
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
@@ -107,13 +107,13 @@ class Simulation:
         self._refusals: dict[str, str] = {}  # why pending pods were last refused
         draws = Draws(self.options.seed, self.options.latencies)
         self._controllers = standard_controllers(draws)
-        added = missing_default_class(cluster.objects, planned)
+        added = missing_default_class(all_objects(cluster.objects, planned))
         with locating(cluster.sources):
             self._build(cluster.objects if added is None else [*cluster.objects, added], draws, journal)
         runner = CommandRunner(self.world, self._controllers.kubelet, self._controllers.lifecycle)
         commands = PlannedCommands(runner, self.started_at)
         self.notes = commands.notes
-        if added is not None:
+        if added is not None or cluster.assumed_class is not None:
             self.notes.append(Note(0.0, "storage", EXPLANATION))
         if endless := endless_jobs(cluster.objects, planned):
             self.notes.append(Note(0.0, "jobs", endless))

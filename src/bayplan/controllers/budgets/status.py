@@ -33,6 +33,10 @@ class SyncFailed(Exception):  # noqa: N818 - the reason of the condition that sa
     """Why a budget cannot be worked out, in the controller's words; it then allows nothing."""
 
 
+class OwnerMissing(SyncFailed):
+    """The controller of a pod is not there: it is gone, or the objects are not all there are."""
+
+
 def fill_budget_status(objects: Sequence[Object]) -> None:
     """Gives every budget without a status the one its controller would write, in place."""
     budgets = [obj for obj in objects if isinstance(obj, PodDisruptionBudget) and obj.status is None]
@@ -160,7 +164,7 @@ class Scales:
         if info is not None and info.struct in (Job, DaemonSet):
             raise SyncFailed(f"{info.kind.lower()}s.{info.group} does not implement the scale subresource")
         if found is None or isinstance(found, Job | DaemonSet):
-            raise SyncFailed(f'found no controllers for pod "{pod.metadata.name}"')
+            raise OwnerMissing(f'found no controllers for pod "{pod.metadata.name}"')
         return Scale(found, 1 if found.spec.replicas is None else found.spec.replicas)
 
     def _above(self, replica_set: ReplicaSet) -> Workload | None:

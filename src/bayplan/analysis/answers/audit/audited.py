@@ -16,6 +16,7 @@ from bayplan.admission.priority import PriorityClasses
 from bayplan.admission.stored import looks_stored
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
+from bayplan.analysis.input_gaps import KnownClaims
 from bayplan.analysis.workload_pods import WorkloadPods, expand_workloads
 from bayplan.controllers.ownership import WORKLOADS, Ownership, Workload, controller_reference
 from bayplan.controllers.workloads.pods_from_templates import ephemeral_claims
@@ -41,10 +42,11 @@ class Template:
 
     object: Object
     spec: PodSpec
+    owner: str = ""  # of the pod, if its workload is not among the objects
 
     @property
     def name(self) -> str:
-        return name_of(self.object)
+        return self.owner or name_of(self.object)
 
 
 class Audited:
@@ -78,15 +80,22 @@ class Audited:
         return PriorityClasses(self.classes)
 
     def templates(self) -> Iterator[Template]:
-        """Of workloads and CronJobs, and pods that no known workload has made."""
+        """Of workloads and CronJobs; and pods that no known workload has made, one for each owner that they name."""
         for workload in self.workloads:
             yield Template(workload, workload.spec.template.spec)
         for obj in self.cluster.objects:
             if isinstance(obj, CronJob):
                 yield Template(obj, obj.spec.job_template.spec.template.spec)
+        owners: set[str] = set()
         for pod in self.pods:
-            if self.owner(pod) is None:
-                yield Template(pod, pod.spec)
+            if self.owner(pod) is not None:
+                continue
+            reference = controller_reference(pod.metadata)
+            is_made = reference is not None and reference.kind != Node.__name__
+            owner = owner_of(pod.metadata) if is_made else name_of(pod)
+            if owner not in owners:
+                owners.add(owner)
+                yield Template(pod, pod.spec, owner)
 
     def owner(self, pod: Pod) -> Workload | None:
         """The topmost workload behind the pod, if it is known."""
@@ -101,7 +110,11 @@ class Audited:
         return name_of(found) if found is not None else owner_of(pod.metadata)
 
     def with_new_claims(self, pod: Pod) -> tuple[Pod, list[Object]]:
-        """A new pod as it is once controllers have made its claims, and these; they replace those of a predecessor."""
+        """A new pod as it is once controllers have made its claims, and these; they replace those of a predecessor.
+
+        Claims about which the input says nothing are left out: they must not make it look as if the pod fits nowhere.
+        """
+        pod = self._known_claims.only(pod)
         if looks_stored(pod):
             return pod, []
         made: list[Object] = list(ephemeral_claims(pod))
@@ -116,9 +129,17 @@ class Audited:
         found = self.priorities.get(name) if name else self.priorities.default
         return found.value if found is not None else 0
 
+    def lacks(self, kind: type[Object]) -> bool:
+        """Whether objects of this kind are referred to and left out of the input, so that nothing is known of them."""
+        return any(gap.kind is kind for gap in self.cluster.gaps)
+
     @cached_property
     def _storage_classes(self) -> list[Object]:
         return [obj for obj in self.cluster.objects if isinstance(obj, StorageClass)]
+
+    @cached_property
+    def _known_claims(self) -> KnownClaims:
+        return KnownClaims(self.cluster.objects, self.cluster.gaps)
 
     @cached_property
     def _claim_templates(self) -> Templates:

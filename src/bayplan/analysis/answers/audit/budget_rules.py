@@ -1,7 +1,7 @@
 """PodDisruptionBudgets that protect nothing, block everything or get in each other's way.
 
 Pods that workloads have yet to create count, so that manifests which nobody has applied are judged as if they were.
-What a budget demands is worked out as its controller does.
+What a budget demands is worked out as its controller does; pods whose workloads are not in the input prove nothing.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 
 from bayplan.analysis.answers.audit.audited import Audited, name_of
 from bayplan.analysis.answers.audit.rules import Finding
-from bayplan.controllers.budgets.status import BudgetedPods, Scales, SyncFailed, synced_status
+from bayplan.controllers.budgets.status import BudgetedPods, OwnerMissing, Scales, SyncFailed, synced_status
 from bayplan.controllers.ownership import is_active
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
-from bayplan.model.policy import PodDisruptionBudget
+from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
 
 
@@ -74,9 +74,11 @@ def _judged(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Scales) ->
         yield Finding("budget-selects-nothing", name, "no pod in its namespace matches its selector")
         return
     try:
-        status = synced_status(budget, BudgetedPods(pods), scales)
+        status = _status(budget, pods, scales)
     except SyncFailed as error:
         yield Finding("budget-cannot-be-kept", name, f"its controller cannot compute it: {error}")
+        return
+    if status is None:
         return
     expected, desired = status.expected_pods, status.desired_healthy
     demands = _demands(budget)
@@ -85,6 +87,14 @@ def _judged(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Scales) ->
     elif desired == expected:
         why = f"{demands} and expectedPods is {expected:,}: no pod can ever be evicted"
         yield Finding("budget-allows-nothing", name, why)
+
+
+def _status(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Scales) -> PodDisruptionBudgetStatus | None:
+    """What its controller computes; if workloads are missing from the input, what it once computed, if known."""
+    try:
+        return synced_status(budget, BudgetedPods(pods), scales)
+    except OwnerMissing:
+        return budget.status if budget.status is not None and budget.status.expected_pods else None
 
 
 def _demands(budget: PodDisruptionBudget) -> str:

@@ -124,10 +124,16 @@ def _near_to_nobody(audited: Audited, groups: Sequence[tuple[str, Sequence[Pod]]
         obj.metadata.name: obj.metadata.labels for obj in audited.cluster.objects if isinstance(obj, Namespace)
     }
 
+    lacks_namespaces = audited.lacks(Namespace)
+
+    def may_select(term: AffinityTerm, namespace: str) -> bool:
+        if lacks_namespaces:
+            return not term.namespace_selector.selects_nothing
+        return term.namespace_selector.matches(namespaces.get(namespace, {}))
+
     def is_met(term: AffinityTerm) -> bool:
         return any(
-            (namespace in term.namespaces or term.namespace_selector.matches(namespaces.get(namespace, {})))
-            and term.selector.matches(dict(labels))
+            (namespace in term.namespaces or may_select(term, namespace)) and term.selector.matches(dict(labels))
             for namespace, labels in others
         )
 

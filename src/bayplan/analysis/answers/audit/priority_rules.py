@@ -23,7 +23,8 @@ def priority_findings(audited: Audited) -> Iterator[Finding]:
     yield from _values(audited)
     yield from _unused(audited)
     yield from _users(audited)
-    yield from _stale(audited)
+    if not audited.lacks(PriorityClass):
+        yield from _stale(audited)
 
 
 def _defaults(audited: Audited) -> Iterator[Finding]:
@@ -63,7 +64,8 @@ def _users(audited: Audited) -> Iterator[Finding]:
     for template in audited.templates():
         name = template.spec.priority_class_name
         if not _is_known(audited, name):
-            yield Finding("unknown-class", template.name, f"there is no PriorityClass {name}")
+            if not audited.lacks(PriorityClass):
+                yield Finding("unknown-class", template.name, f"there is no PriorityClass {name}")
         elif name in SYSTEM_CLASSES and not template.object.metadata.namespace.startswith(_SYSTEM_NAMESPACES):
             yield Finding("system-class-for-users", template.name, f"it has the class {name}")
 

@@ -8,9 +8,12 @@ import pytest
 
 from bayplan import Cluster
 from bayplan.analysis.answers.audit.rules import RULES, Level
+from bayplan.model.kinds import Object
+from bayplan.model.policy import PodDisruptionBudgetStatus
 from bayplan.model.volumes import PersistentVolumeClaimSpec
 from bayplan.testing import builders as make
 from bayplan.testing.pods import PodBuilder
+from bayplan.testing.selecting import selector
 
 HOST = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -62,7 +65,7 @@ CASES: dict[str, tuple[list[Any], str, list[Any]]] = {
         [*classes(5, default=True), make.priority_class("other", 7)],
     ),
     "unknown-class": (
-        [make.deployment("web").template(sized().priority(0, class_name="gone"))],
+        [make.deployment("web").template(sized().priority(0, class_name="gone")), *classes(5)],
         "Deployment default/web",
         [make.deployment("web").template(sized().priority(5, class_name="c0")), *classes(5)],
     ),
@@ -260,12 +263,13 @@ def test_claims_that_a_provisioner_will_bind_are_no_constraint() -> None:
     soon = make.claim("data").storage_class("fast")
     waiting = web(1, sized().claim("data"))
     assert "never-fits" not in broken(*NODES, make.storage_class("fast"), soon, waiting)
-    assert broken(*NODES, waiting)["never-fits"] == ["Deployment default/web"]  # nobody has made the claim
+    others = make.claim("other")
+    assert broken(*NODES, others, waiting)["never-fits"] == ["Deployment default/web"]  # nobody has made the claim
 
 
 def test_a_class_that_is_not_in_the_input_says_nothing_of_priorities() -> None:
     made = make.replica_set("web").replicas(1).template(sized().priority(5, class_name="gone").labels(app="web"))
-    found = broken(*NODES, made, owned("web-1", "a").priority(5, class_name="gone"))
+    found = broken(*NODES, made, owned("web-1", "a").priority(5, class_name="gone"), *classes(7))
     assert "stale-priority" not in found
     assert found["unknown-class"] == ["ReplicaSet default/web"]
 
@@ -302,3 +306,48 @@ def test_a_cluster_without_nodes_or_pods() -> None:
 def test_a_level_is_reached_by_itself_and_by_worse(level: Level, reached: bool) -> None:
     answer = Cluster([each.obj() for each in CASES["no-requests"][0]]).audit()
     assert answer.reaches(level) is reached
+
+
+def test_budgets_of_workloads_that_are_not_in_the_input_are_not_judged() -> None:
+    budget = make.budget("b").selects(app="web").max_unavailable(1)
+    assert "budget-cannot-be-kept" not in broken(budget, owned("web-1", "a"), *NODES)
+
+
+def test_a_budget_is_judged_by_what_its_controller_wrote_if_the_workload_is_not_in_the_input() -> None:
+    budget = make.budget("b").selects(app="web").max_unavailable(0).obj()
+    budget.status = PodDisruptionBudgetStatus(expected_pods=2, desired_healthy=2, current_healthy=2)
+    objects: list[Object] = [budget, owned("web-1", "a").obj(), *(node.obj() for node in NODES)]
+    assert "budget-allows-nothing" in {finding.rule for finding in Cluster(objects).audit().findings}
+
+
+def with_claim(name: str, node: str) -> PodBuilder:
+    return owned(name, node, "db", "StatefulSet").claim(f"data-{name}")
+
+
+def test_claims_that_are_not_in_the_input_strand_nothing() -> None:
+    assert "node-failure-strands" not in broken(with_claim("db-0", "a"), *NODES)
+
+
+def test_a_claim_that_is_missing_among_others_strands_its_pod() -> None:
+    found = broken(with_claim("db-0", "a"), make.claim("another"), *NODES)
+    assert found["node-failure-strands"] == ["StatefulSet default/db"]
+
+
+def test_what_does_not_fit_even_without_its_unknown_claims_is_stranded() -> None:
+    """The room that it needs is known."""
+    large = with_claim("db-0", "a").cpu("3")
+    assert broken(large, make.node("a"), make.node("b").capacity(cpu="2"))["node-failure-strands"]
+
+
+def test_a_class_is_not_unknown_if_the_input_has_no_classes_at_all() -> None:
+    assert broken(make.deployment("web").template(sized().priority(0, class_name="gone"))) == {}
+
+
+def test_pods_of_a_workload_that_is_not_in_the_input_are_judged_once() -> None:
+    found = broken(*(make.pod(name).running("a").owner("ReplicaSet", "web") for name in ("web-1", "web-2")), *NODES)
+    assert found["no-requests"] == ["ReplicaSet default/web"]
+
+
+def test_affinity_across_namespaces_is_not_judged_without_the_namespaces() -> None:
+    near = sized("web").pod_affinity(ZONE, {"app": "db"}, namespace_selector=selector({"team": "a"}))
+    assert "affinity-to-nobody" not in broken(near, sized("db").namespace("other"), *NODES)

@@ -1,27 +1,24 @@
 """Storage for input that defines none: the default class that kind, minikube and every cloud put into a new cluster.
 
-Takes the objects of a cluster and what is applied to it later; returns a StorageClass, or None if there is nothing to
+Takes the objects of a cluster; returns a StorageClass, or None if there is nothing to
 add: no claim needs a default, or the input defines its storage, with a default class, a volume, or a class from a dump.
 A claim that names a class gets no other: if that class is missing, its pod waits, as in a real cluster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from bayplan.admission.defaults import DEFAULT_CLASS_ANNOTATIONS, default_storage_class
 from bayplan.admission.stored import was_created
-from bayplan.analysis.simulation.inputs.commands import Plan, all_objects
-from bayplan.controllers.ownership import WORKLOADS
+from bayplan.analysis.claim_templates import claims_brought_by
 from bayplan.core.plugins.volume_claims import WAIT_FOR_FIRST_CONSUMER
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
-from bayplan.model.pod import Pod, PodSpec
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from bayplan.model.volumes import PersistentVolumeClaimTemplate
 from bayplan.model.well_known import BETA_STORAGE_CLASS
-from bayplan.model.workloads import CronJob, StatefulSet
 
 CLASS_NAME: Final = "standard"
 PROVISIONER: Final = "bayplan/any"
@@ -31,13 +28,13 @@ EXPLANATION: Final = (
 )
 
 
-def missing_default_class(objects: Iterable[Object], plans: Iterable[Plan]) -> StorageClass | None:
+def missing_default_class(objects: Iterable[Object]) -> StorageClass | None:
     """The class to add, if the input counts on one and does not say what storage there is."""
     counts_on_it = False
-    for obj in all_objects(objects, plans):
+    for obj in objects:
         if isinstance(obj, PersistentVolume) or (isinstance(obj, StorageClass) and _settles_it(obj)):
             return None
-        counts_on_it = counts_on_it or any(_needs_default(claim) for claim in _claims(obj))
+        counts_on_it = counts_on_it or any(map(_needs_default, claims_brought_by(obj)))
     if not counts_on_it:
         return None
     meta = ObjectMeta(name=CLASS_NAME, annotations={DEFAULT_CLASS_ANNOTATIONS[0]: "true"})
@@ -48,27 +45,6 @@ def _settles_it(storage_class: StorageClass) -> bool:
     """A manifest's class may come to a cluster that has a default; a dump shows all there is."""
     meta = storage_class.metadata
     return was_created(meta) or meta.name == CLASS_NAME or default_storage_class([storage_class]) is not None
-
-
-def _claims(obj: Object) -> Iterator[PersistentVolumeClaim | PersistentVolumeClaimTemplate]:
-    """The claims that the object is, or brings as templates."""
-    if isinstance(obj, PersistentVolumeClaim):
-        yield obj
-        return
-    if isinstance(obj, StatefulSet):
-        yield from obj.spec.volume_claim_templates
-    spec = _pod_spec(obj)
-    for volume in spec.volumes if spec is not None else ():
-        if volume.ephemeral is not None and volume.ephemeral.volume_claim_template is not None:
-            yield volume.ephemeral.volume_claim_template
-
-
-def _pod_spec(obj: Object) -> PodSpec | None:
-    if isinstance(obj, Pod):
-        return obj.spec
-    if isinstance(obj, CronJob):
-        return obj.spec.job_template.spec.template.spec
-    return obj.spec.template.spec if isinstance(obj, WORKLOADS) else None
 
 
 def _needs_default(claim: PersistentVolumeClaim | PersistentVolumeClaimTemplate) -> bool:

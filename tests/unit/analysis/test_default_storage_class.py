@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.unit.analysis.simulation.worlds import after, cluster, nodes, objects
 
+from bayplan.analysis.default_storage_class import CLASS_NAME, EXPLANATION, missing_default_class
 from bayplan.analysis.simulation.inputs.commands import Apply
-from bayplan.analysis.simulation.inputs.default_storage_class import CLASS_NAME, EXPLANATION, missing_default_class
 from bayplan.analysis.simulation.running import simulate
 from bayplan.model.volumes import PersistentVolumeClaimSpec, VolumeResourceRequirements
 from bayplan.testing import builders as make
@@ -35,22 +35,20 @@ EPHEMERAL = make.pod("web").ephemeral("scratch", SPEC)
     ],
 )
 def test_when_a_class_is_missing(things: list[Any], expected: bool) -> None:
-    found = missing_default_class(objects(*things), [])
+    found = missing_default_class(objects(*things))
     assert (found is not None) == expected
-    later = missing_default_class([], [after(1, Apply(objects(*things)))])
-    assert (later is not None) == expected
 
 
 def test_the_classes_of_a_dump_are_all_there_are() -> None:
     """Only a manifest may come to a cluster that has a default class already."""
-    assert missing_default_class([*objects(CLAIM), make.storage_class("other").obj()], []) is None
+    assert missing_default_class([*objects(CLAIM), make.storage_class("other").obj()]) is None
 
 
 def test_a_claim_from_a_dump_does_not_count() -> None:
     """A server with a default class would have written it into the claim."""
     stored = CLAIM.manifest().obj()
     stored.metadata.uid = "u1"
-    assert missing_default_class([stored], []) is None
+    assert missing_default_class([stored]) is None
 
 
 def test_a_pod_with_an_ephemeral_volume_runs() -> None:
