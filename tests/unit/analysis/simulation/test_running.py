@@ -281,3 +281,10 @@ def test_the_deployment_of_a_pod_is_known_without_its_replica_set() -> None:
     there = Cluster([*(each.manifest().obj() for each in (*CLASSES, *nodes(2))), *partial])
     result = simulate(there, until=60)
     assert {pod.owner for pod in result.run.pods if pod.key.startswith("default/mid")} == {"Deployment default/mid"}
+
+
+def test_pods_that_had_a_node_at_the_start_are_counted_apart() -> None:
+    """Else a cluster in which nearly all pods run already looks as if hardly any had been placed."""
+    there = cluster(*nodes(2), make.pod("old").running("n1"), make.pod("new"), make.pod("large").cpu("9"))
+    pods = simulate(there, until=60).summary.pods
+    assert (pods.created, pods.bound_before, pods.needing_node, pods.placed, pods.pending) == (3, 1, 2, 1, 1)
