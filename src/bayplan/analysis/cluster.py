@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.drain import Draining
     from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
     from bayplan.analysis.answers.fixing.answer import Fixes
+    from bayplan.analysis.answers.moving.defrag import Defrag
     from bayplan.analysis.answers.whatif import WhatIf
 
 
@@ -186,6 +187,30 @@ class Cluster(ClusterObjects):
 
         asking = Asking.about(self, config, feature_gates, foreign_victims)
         return drain(asking, nodes_named(self, nodes, selector), rolling=rolling)
+
+    def defrag(
+        self,
+        wanted: str,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        max_moves: int | None = None,
+        seconds: float | None = None,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Defrag:
+        """Which running pods have to move, in which order, so that a pod fits: the fewest that could be found.
+
+        Args:
+            wanted: a pending pod or a workload of this cluster, a file with one, or requests such as `cpu=8`.
+            max_moves: more are no answer.
+            seconds: how long to look for fewer moves, and for a proof that there are none.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.moving.defrag import Limits, defrag  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return defrag(asking, wanted, namespace, Limits.of(max_moves, seconds))
 
     def capacity(
         self,

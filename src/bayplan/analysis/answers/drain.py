@@ -178,10 +178,10 @@ def drain_in(course: Course, names: Sequence[str], *, rolling: bool = False) -> 
     before = {name: course.nodes[name] for name in names}
     if not rolling:
         for node in before.values():
-            course.put_node(_cordoned(node))
+            course.put_node(cordoned(node))
     drained: list[DrainedNode] = []
     for name in names:
-        course.put_node(_cordoned(before[name]))
+        course.put_node(cordoned(before[name]))
         drained.append(_drain_node(course, name))
         if rolling:
             if drained[-1].blocked:
@@ -210,7 +210,8 @@ def _back(course: Course, node: Node, drained: DrainedNode) -> DrainedNode:
     return replace_fields(drained, preempted=(*drained.preempted, *course.departures[since:]))
 
 
-def _cordoned(node: Node) -> Node:
+def cordoned(node: Node) -> Node:
+    """The node as it is when no pods may come to it."""
     return replace(node, spec=replace(node.spec, unschedulable=True))
 
 

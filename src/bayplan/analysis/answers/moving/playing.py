@@ -1,0 +1,179 @@
+"""Moves carried out one after another, as a cluster would: evicted, recreated, decided on by the scheduler.
+
+Each node that a pod leaves is cordoned while it does, and the node that room is made on until its last pod has left.
+Where a pod may not land just anywhere, all nodes that the scheduler would prefer are cordoned for that step: kubectl
+has no other means. A budget that forbids an eviction, a preemption, a pod that stays pending: each is a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bayplan.analysis.answers.asking import Asking
+from bayplan.analysis.answers.budget_ledger import is_healthy
+from bayplan.analysis.answers.course import Cause, Course
+from bayplan.analysis.answers.drain import cordoned
+from bayplan.analysis.answers.moving.goal import Goal
+from bayplan.analysis.answers.moving.room import Move
+from bayplan.controllers.ownership import controller_reference
+from bayplan.core.cycle import attempt
+from bayplan.model.pod import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A pod that is evicted, and the node it gets."""
+
+    pod: str
+    source: str
+    node: str
+    priority: int
+    owner: str  # its controller, as kubectl takes it: replicaset/web-5d9
+    ready_pods: int  # pods of that controller that are ready before and after
+    cordoned: tuple[str, ...] = ()  # nodes cordoned for this step alone: its own, and those the scheduler would prefer
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "pod": self.pod,
+            "from": self.source,
+            "to": self.node,
+            "priority": self.priority,
+            "owner": self.owner,
+            "cordoned": list(self.cordoned),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """Moves that hold."""
+
+    steps: tuple[Step, ...]
+    node: str  # where the pod runs that room was made for
+    target: str  # the node that room was made on, if it has to be cordoned meanwhile
+
+
+class DoesNotHoldError(Exception):
+    """Moves that do not work out in the end."""
+
+    def __init__(self, message: str, move: Move | None = None) -> None:
+        super().__init__(message)
+        self.move = move  # that cannot go where it should
+
+
+def settled(asking: Asking) -> Course:
+    """The cluster once its pending pods have been tried."""
+    course = Course(asking)
+    course.settle()
+    return course
+
+
+def play(asking: Asking, goal: Goal, target: str, moves: Sequence[Move]) -> Played:
+    """Let pods go where the scheduler puts them or, where that does not work, where the moves say.
+
+    Raises DoesNotHoldError.
+    """
+    try:
+        return _play(asking, goal, target, moves, steering=False)
+    except DoesNotHoldError:
+        return _play(asking, goal, target, moves, steering=True)
+
+
+def _play(asking: Asking, goal: Goal, target: str, moves: Sequence[Move], *, steering: bool) -> Played:
+    course = settled(asking)
+    pending = {*course.waiting, *course.held_back}
+    since = len(course.departures)
+    held = "" if course.nodes[target].spec.unschedulable else target
+    with _cordon(course, [held] if held else []):
+        steps = [_step(asking, course, move, steering=steering) for move in moves]
+        _check(course, pending, since)
+    goal.create(course)
+    arrived = len(course.arrivals)
+    course.settle()
+    if not course.node_of(goal.key):
+        first = next((each.pod for each in course.arrivals[arrived:] if each.node == target), "")
+        why = f"{first} is ahead of it and takes the room" if first else _first_reason(course.message(goal.key))
+        raise DoesNotHoldError(f"{goal.key} still gets no node: {why}")
+    _check(course, pending, since)
+    for step in steps:
+        if course.node_of(step.pod) != step.node:
+            raise DoesNotHoldError(f"{step.pod} does not stay on {step.node}")
+    return Played(tuple(steps), course.node_of(goal.key), held)
+
+
+def _step(asking: Asking, course: Course, move: Move, *, steering: bool) -> Step:
+    pod = course.pods.get(move.pod)
+    if pod is None or pod.spec.node_name != move.source:
+        raise DoesNotHoldError(f"{move.pod} is no longer on {move.source}", move)
+    message, budget = course.budgets.refusal(pod)
+    if message:
+        raise DoesNotHoldError(f"{move.pod} is protected by disruption budget {budget}", move)
+    owner, ready = _owner(course, pod)
+    own = [] if course.nodes[move.source].spec.unschedulable else [move.source]
+    course.remove([move.pod], Cause.DRAINED, move.source, for_good=False)
+    with _cordon(course, own), ExitStack() as cordons:
+        steered = _steer(asking, course, move, cordons) if steering else []
+        course.settle()
+    node = course.node_of(move.pod)
+    if not node:
+        raise DoesNotHoldError(f"{move.pod} gets no other node: {course.message(move.pod)}", move)
+    return Step(move.pod, move.source, node, pod.spec.priority or 0, owner, ready, (*own, *steered))
+
+
+def _owner(course: Course, pod: Pod) -> tuple[str, int]:
+    """The controller, and how many of its pods are ready."""
+    owner = controller_reference(pod.metadata)
+    assert owner is not None, "only pods with a controller are moved"
+    namespace, ready = pod.metadata.namespace, 0
+    for each in course.pods.values():
+        theirs = controller_reference(each.metadata) if each.metadata.namespace == namespace else None
+        ready += theirs is not None and (theirs.kind, theirs.name) == (owner.kind, owner.name) and is_healthy(each)
+    return f"{owner.kind.lower()}/{owner.name}", ready
+
+
+def _steer(asking: Asking, course: Course, move: Move, cordons: ExitStack) -> list[str]:
+    """Cordons all nodes that the scheduler may choose instead, until the pod's own is the only best one."""
+    waiting = course.waiting.get(move.pod)
+    if waiting is None:
+        raise DoesNotHoldError(f"{move.pod} is not recreated", move)
+    steered: list[str] = []
+    while True:
+        view, info = course.cache.view(), course.cache.info(waiting.pod)
+        found = attempt(asking.profile_of(waiting.pod), info, view)
+        best = [view.nodes.names[row] for row in found.scored.best_rows()] if found.scored is not None else []
+        names = {view.nodes.names[row] for row in found.scored.rows} if found.scored is not None else set()
+        if move.destination not in names:
+            raise DoesNotHoldError(f"{move.pod} does not fit on {move.destination}", move)
+        others = [name for name in best if name != move.destination]
+        if not others:
+            return steered
+        cordons.enter_context(_cordon(course, others))
+        steered += others
+
+
+@contextmanager
+def _cordon(course: Course, names: Iterable[str]) -> Iterator[None]:
+    """No pod comes to these nodes meanwhile."""
+    before = [course.nodes[name] for name in names]
+    for node in before:
+        course.put_node(cordoned(node))
+    yield
+    for node in before:
+        course.put_node(node)
+
+
+def _check(course: Course, pending: Collection[str], since: int) -> None:
+    """That nothing happened but the moves."""
+    for departure in course.departures[since:]:
+        if departure.cause is Cause.PREEMPTED:
+            raise DoesNotHoldError(f"{departure.by} would evict {departure.pod}")
+    for key in (*course.waiting, *course.held_back):
+        if key not in pending:
+            raise DoesNotHoldError(f"{key} is left without a node: {course.message(key)}")
+
+
+def _first_reason(message: str) -> str:
+    """What the scheduler says about nodes, without what it says about preemption."""
+    return message.partition(". ")[0].removesuffix(".")

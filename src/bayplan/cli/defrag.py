@@ -1,0 +1,51 @@
+"""`bayplan defrag`: which pods have to move so that a large one fits?"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.main import EXIT_NO, EXIT_YES
+from bayplan.cli.options import CommandWithFiles
+from bayplan.report.answers.defrag import defrag_parts
+from bayplan.report.answers.move_script import move_script
+
+
+@click.command(
+    "defrag",
+    cls=CommandWithFiles,
+    epilog="Exit codes: 0 there are such moves, or none are needed; 1 none were found; 2 bad input or usage.",
+)
+@click.option(
+    "--for",
+    "wanted",
+    metavar="POD|SPEC",
+    required=True,
+    help="The pod that needs room: a pending pod, [NAMESPACE/]KIND/NAME, a file with one pod or workload, or requests "
+    "such as cpu=8,memory=32Gi or nvidia.com/gpu=8.",
+)
+@click.option("--max-moves", type=click.IntRange(1, 1000), help="More moves than this are no answer. Default: 50.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.1, 3600),
+    help="How long to search for fewer moves, and for a proof that there are none. Default: 20.",
+)
+@click.option("--script", is_flag=True, help="Print a shell script with the kubectl commands instead.")
+@details_option
+@answer_options()
+def command(asked: Asked, wanted: str, max_moves: int | None, seconds: float | None, script: bool) -> int:
+    """Find the fewest running pods to move so that another pod fits: which ones, in which order, and where each goes.
+
+    Nothing is actually moved. A solver proposes moves; each is then played as a cluster would carry it out: evicted
+    within its disruption budgets, recreated by its controller, placed by the scheduler. Bare pods, pods of DaemonSets
+    and Jobs, and other pods of the same workload are not moved.
+    """
+    cluster = asked.cluster()
+    answer = cluster.defrag(wanted, namespace=asked.namespace, max_moves=max_moves, seconds=seconds, **asked.settings())
+    if script:
+        sys.stdout.write(move_script(answer))
+    else:
+        write_answer(asked, f"Room for {answer.pod}", defrag_parts(answer), answer.to_dict())
+    return EXIT_YES if answer.works else EXIT_NO

@@ -1,0 +1,96 @@
+"""The answer of `defrag` as parts: how many moves make room, which, in which order, and whether fewer would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.analysis.answers.moving.defrag import Defrag
+from bayplan.report.answers.parts import Cell, Details, Heading, Next, Part, Sentence, Tone
+from bayplan.report.answers.tables import short_table
+from bayplan.report.words import counted, listed
+
+_NAMED = 3
+_REASONS = 3
+_MOVES_SHOWN = 12
+
+
+def defrag_parts(answer: Defrag) -> Iterator[Part]:
+    """The whole answer."""
+    if answer.runs_on:
+        yield _fits(answer)
+    elif answer.steps is None:
+        yield from _no(answer)
+    else:
+        yield from _yes(answer)
+
+
+def _fits(answer: Defrag) -> Sentence:
+    if not answer.evicts:
+        return Sentence(f"No moves are needed: {answer.pod} fits on {answer.runs_on}.", Tone.GOOD)
+    victims = f"{counted(len(answer.evicts), 'pod')} of lower priority ({listed(answer.evicts, _NAMED)})"
+    return Sentence(
+        f"No moves are needed: the scheduler will put {answer.pod} on {answer.runs_on} and evict {victims}.", Tone.WARN
+    )
+
+
+def _yes(answer: Defrag) -> Iterator[Part]:
+    steps = answer.steps or ()
+    moves = counted(len(steps), "move")
+    verb = "makes" if len(steps) == 1 else "make"
+    yield Sentence(f"Yes: {moves} {verb} room for {answer.pod} on {answer.node}{_proof(answer)}.", Tone.GOOD)
+    if answer.evicts:
+        victims = counted(len(answer.evicts), "pod")
+        yield Sentence(f"Without moves it would evict {victims} of lower priority: {listed(answer.evicts, _NAMED)}.")
+    yield from _moves(answer)
+    if answer.target:
+        yield Sentence(f"{answer.target} stays cordoned until the last pod has left it.", Tone.FAINT)
+    yield Next(f"bayplan defrag --for {answer.name} --script")
+
+
+def _moves(answer: Defrag) -> Iterator[Part]:
+    yield Heading("Moves, in order")
+    rows = [
+        (str(number), step.pod, step.source, Cell(step.node, Tone.GOOD), _meanwhile(answer, step.cordoned))
+        for number, step in enumerate(answer.steps or (), 1)
+    ]
+    columns = ("step", "pod", "from", "to", "cordoned meanwhile")
+    looks = {"numeric": {"step"}, "flexible": {"cordoned meanwhile", "to", "from"}}
+    yield from short_table(columns, rows[:_MOVES_SHOWN], **looks)
+    if len(rows) > _MOVES_SHOWN:
+        yield Sentence(f"and {len(rows) - _MOVES_SHOWN} more", Tone.FAINT)
+        yield Details([Heading("All moves, in order"), *short_table(columns, rows, **looks)])
+
+
+def _meanwhile(answer: Defrag, nodes: tuple[str, ...]) -> str:
+    return listed([node for node in nodes if node != answer.target], _NAMED)
+
+
+def _proof(answer: Defrag) -> str:
+    if answer.is_proven:
+        return ", and fewer would not do"
+    least = answer.bound or 0
+    return f"; {least} or more are needed, and whether fewer than {len(answer.steps or ())} would do was not settled"
+
+
+def _no(answer: Defrag) -> Iterator[Part]:
+    if answer.bound is None:
+        yield Sentence(f"No: no moves can make room for {answer.pod}.", Tone.BAD)
+        yield Sentence("Even with all movable pods gone, no node that it may run on has enough of everything.")
+    elif answer.bound > answer.max_moves:
+        least = counted(answer.bound, "move")
+        text = f"No: room for {answer.pod} takes at least {least}, and no more than {answer.max_moves} are allowed."
+        yield Sentence(text, Tone.BAD)
+    else:
+        least = f"; at least {counted(answer.bound, 'move')} would be needed" if answer.bound else ""
+        yield Sentence(f"No: no moves were found that make room for {answer.pod}{least}.", Tone.BAD)
+    if answer.evicts:
+        victims = counted(len(answer.evicts), "pod")
+        yield Sentence(
+            f"The scheduler would evict {victims} of lower priority for it: {listed(answer.evicts, _NAMED)}."
+        )
+    for reason, count in list(answer.failures.items())[:_REASONS]:
+        yield Sentence(f"Tried and dropped ({counted(count, 'proposal')}): {reason}.", Tone.FAINT)
+    if answer.fixed:
+        reasons = [f"{count:,} ({reason.value})" for reason, count in answer.fixed.items()]
+        yield Sentence(f"Pods that are not moved: {listed(reasons, _REASONS)}.", Tone.FAINT)
+    yield Next(f"bayplan capacity --pod {answer.name} --replicas 1" if answer.is_new else f"bayplan fix {answer.pod}")

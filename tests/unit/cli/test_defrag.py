@@ -1,0 +1,72 @@
+"""`bayplan defrag`: its options, exit codes and formats, and what it says to bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.changing import owned
+
+from bayplan import Cluster
+from bayplan.testing import builders as make
+
+from .conftest import Bayplan
+
+FileOf = Callable[..., str]
+FOR = ("--seconds", "5", "--for")
+
+
+@pytest.fixture
+def cluster(file_of: FileOf) -> str:
+    return file_of(
+        *(make.node(name).capacity(cpu="4") for name in "ab"),
+        owned("p").cpu("2").running("a"),
+        owned("q").cpu("2").running("b"),
+        make.pod("big").cpu("4"),
+        make.pod("huge").cpu("9"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code", "says"),
+    [
+        ("big", 0, "Yes: 1 move makes room for default/big on a, and fewer would not do."),
+        ("cpu=2", 0, "No moves are needed: default/pod-1 fits on a."),
+        ("huge", 1, "No: no moves can make room for default/huge."),
+    ],
+)
+def test_the_first_line_is_the_answer(bayplan: Bayplan, cluster: str, wanted: str, code: int, says: str) -> None:
+    said = bayplan("defrag", "-f", cluster, *FOR, wanted)
+    assert (said.code, said.first_line) == (code, says)
+
+
+def test_json_is_to_dict(bayplan: Bayplan, cluster: str) -> None:
+    said = bayplan("defrag", "-f", cluster, *FOR, "big", "-o", "json")
+    assert said.json() == Cluster.load(cluster).defrag("big").to_dict()
+
+
+@pytest.mark.parametrize("output", ["markdown", "html"])
+def test_other_formats(bayplan: Bayplan, cluster: str, output: str) -> None:
+    assert "Yes: 1 move makes room" in bayplan("defrag", "-f", cluster, *FOR, "big", "-o", output).out
+
+
+def test_a_script_instead_of_an_answer(bayplan: Bayplan, cluster: str) -> None:
+    said = bayplan("defrag", "-f", cluster, *FOR, "big", "--script")
+    assert (said.code, said.first_line) == (0, "#!/bin/sh")
+    assert [line for line in said.out.splitlines() if line.startswith("move default p replicaset/somebody ")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Missing option '--for'"),
+        (("--for", "nobody"), "error: Pod default/nobody: not found in the input"),
+        (("--for", "p"), "error: Pod default/p: runs on a already, so it needs no room"),
+        (("--for", "cpu=lots"), "error: "),
+        (("--for", "big", "--max-moves", "0"), "--max-moves"),
+    ],
+)
+def test_bad_input(bayplan: Bayplan, cluster: str, arguments: tuple[str, ...], message: str) -> None:
+    said = bayplan("defrag", "-f", cluster, *arguments)
+    assert (said.code, said.out) == (2, "")
+    assert message in said.err
