@@ -29,7 +29,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.profile import Profile
 from bayplan.core.queue.entrance import may_enter
-from bayplan.model.errors import InvalidObject
+from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.reading import Sources, locating, without_garbage_collection
@@ -180,6 +180,11 @@ class ClusterObjects:
         for claim in claims:
             cache.add(claim)
         return knowing
+
+    @property
+    def refused_workloads(self) -> list[Fault]:
+        """Workloads of a dump that lack pods which an API server would reject, and why."""
+        return self._workload_pods.refused
 
     @cached_property
     def gaps(self) -> list[Gap]:
