@@ -6,7 +6,7 @@ existing ones. Nothing is written, and answering a question does not change the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.drain import Draining
     from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
     from bayplan.analysis.answers.fixing.answer import Fixes
+    from bayplan.analysis.answers.moving.consolidate import Consolidation
     from bayplan.analysis.answers.moving.defrag import Defrag
     from bayplan.analysis.answers.whatif import WhatIf
 
@@ -212,6 +213,29 @@ class Cluster(ClusterObjects):
         asking = Asking.about(self, config, feature_gates, foreign_victims)
         return defrag(asking, wanted, namespace, Limits.of(max_moves, seconds))
 
+    def consolidate(
+        self,
+        *,
+        selector: str = "",
+        max_nodes: int | None = None,
+        max_moves: int | None = None,
+        seconds: float | None = None,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Consolidation:
+        """Which nodes can be given back: as many as could be found, with every pod running elsewhere.
+
+        `selector` restricts them to nodes with these labels (`pool=a`); `seconds` is how long to search. Raises
+        InvalidObject.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.moving.consolidate import Wish, consolidate  # noqa: PLC0415
+        from bayplan.analysis.answers.moving.defrag import SECONDS  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return consolidate(asking, Wish(selector, max_nodes, max_moves, SECONDS if seconds is None else seconds))
+
     def capacity(
         self,
         pods: Sequence[str | Mapping[str, Any]] = (),
@@ -248,14 +272,17 @@ class Cluster(ClusterObjects):
         ignored: Collection[str] = (),
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
+        processes: int = 1,
+        tell: Callable[[int, int], None] | None = None,
     ) -> Audit:
         """Problems found before they hurt; `ignored` are names of rules to skip. What happens if a node fails is
-        tried for every node.
+        tried for every node, in up to so many `processes` (on Linux); `tell` is told how many of how many are done.
         """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.audit.auditing import audit  # noqa: PLC0415
 
-        return audit(Asking.about(self, config, feature_gates, foreign_victims), ignored=ignored)
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return audit(asking, ignored=ignored, processes=processes, tell=tell)
 
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""
