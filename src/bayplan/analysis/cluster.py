@@ -6,7 +6,7 @@ existing ones. Nothing is written, and answering a question does not change the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -299,14 +299,17 @@ class Cluster(ClusterObjects):
         ignored: Collection[str] = (),
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
+        processes: int = 1,
+        tell: Callable[[int, int], None] | None = None,
     ) -> Audit:
         """Problems found before they hurt; `ignored` are names of rules to skip. What happens if a node fails is
-        tried for every node.
+        tried for every node, in up to so many `processes` (on Linux); `tell` is told how many of how many are done.
         """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.audit.auditing import audit  # noqa: PLC0415
 
-        return audit(Asking.about(self, config, feature_gates, foreign_victims), ignored=ignored)
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return audit(asking, ignored=ignored, processes=processes, tell=tell)
 
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""

@@ -110,6 +110,11 @@ class Placer:
         self._overtaken: set[str] = set()  # pods whose nomination was ended by others
         self._waiting: list[PodInfo] = []  # found no place; what was worked out for them serves the next of their shape
 
+    def forget_nominations(self) -> None:
+        """For pods that are placed after all was put back."""
+        self._overtaken.clear()
+        self._waiting.clear()
+
     def place(self, pod: Pod) -> PlacedPod:
         """Decide on the pod, evict its victims if it has any, and put it onto its node."""
         cache = self._cache

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from bayplan.analysis.answers.audit.rules import RULES, Level
 from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.audit_progress import failures_bar
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.model.reading import lines_in
@@ -45,7 +47,9 @@ def command(asked: Asked, fail_on: str, ignored: tuple[str, ...]) -> int:
     Whatever can be tried is tried: whether all pods fit elsewhere if a node fails (for every node), whether each
     workload could run in the empty cluster, and which pods the pending ones would evict.
     """
-    answer = asked.cluster().audit(ignored=ignored, **asked.settings())
+    cluster = asked.cluster()
+    with failures_bar() as tell:
+        answer = cluster.audit(ignored=ignored, processes=os.cpu_count() or 1, tell=tell, **asked.settings())
     if asked.output == _SARIF:
         lines = lines_in(dict.fromkeys(finding.source for finding in answer.findings if finding.source))
         write_json(sarif(answer, lines), sys.stdout)

@@ -26,6 +26,7 @@ from bayplan.core.preemption.candidates import (
     expected_a_victim,
     has_pods_below,
 )
+from bayplan.core.preemption.few_nodes import Demands, FewNodes, demands_alone
 from bayplan.core.preemption.potential import is_potential, potential_rows
 from bayplan.core.preemption.select import CRITERIA, criteria_of
 from bayplan.core.snapshot import View
@@ -54,6 +55,7 @@ class Candidacy:
         self._positions: tuple[int, int, int] | None = None  # how far the nodes' logs were read
         self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `follow_some`
         self._tied_rows: RowArray | None = None
+        self._few_nodes = FewNodes()
 
     def can_follow(self, view: View) -> bool:
         """Whether nothing has changed but what the logs of nodes say, and there is room for all rows."""
@@ -114,15 +116,16 @@ class Candidacy:
         """The same with plain numbers. Mostly nothing comes of it, and what follows from all answers stays."""
         before = [self._answer(row) for row in rows]
         to_try: list[int] = []
+        demands = None if len(view.nominated) else demands_alone(filtered)
         for row in rows:
             if self.outcomes.item(row) == CANDIDATE:
                 self.values[:, row] = WORST
             self.outcomes[row] = NOT_TRIED
             if is_potential(filtered, view, row, or_passing=True):
-                if has_pods_below(view, row, pod.priority):
-                    to_try.append(row)
-                else:
+                if not has_pods_below(view, row, pod.priority):
                     self.outcomes[row] = NO_PODS_BELOW
+                elif demands is None or not self._try_one(pod, view, filtered, demands, row):
+                    to_try.append(row)
         if to_try:
             self._try(pod, view, filtered, row_array(to_try))
         self._view, self._filtered = view, filtered
@@ -131,6 +134,23 @@ class Candidacy:
             self._failures = None
         if any(outcome == CANDIDATE for outcome, *_ in (*before, *after)):
             self._tied_rows = None
+
+    def _try_one(self, pod: PodInfo, view: View, filtered: Filtered, demands: Demands, row: int) -> bool:
+        """Try a row with plain numbers; False: that takes array code."""
+        pods = view.pods
+        if pods.own_schedulers is not None or filtered.verdicts.rejected_by.item(row) not in (PASSED, demands.position):
+            return False
+        priorities = pods.cells.priorities
+        below = [each for each in view.nodes.pod_rows[row] if priorities[each] < pod.priority]
+        tried = self._few_nodes.try_node(view, demands, row, below)
+        if tried is None:
+            return False
+        self.outcomes[row] = CANDIDATE if tried.victims else UNHARMED
+        if tried.victims:
+            self.values[:, row] = tried.values
+            self.values[:, row] *= SIGNS[:, 0]
+            self._victims[row] = row_array(tried.victims)
+        return True
 
     def _answer(self, row: int) -> tuple[int, int, int]:
         """What failures are counted from."""

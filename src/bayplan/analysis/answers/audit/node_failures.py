@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from bayplan.analysis.answers.audit.audited import TIED_TO_NODES, Audited, is_recreated, name_of
 from bayplan.analysis.answers.audit.elsewhere import Elsewhere
+from bayplan.analysis.answers.audit.processes import in_processes
 from bayplan.analysis.answers.audit.rules import Finding, in_short
 from bayplan.analysis.answers.audit.settling import Settled, Settling, can_be_decided, renewed
 from bayplan.analysis.answers.baseline import Baseline
@@ -31,6 +32,15 @@ class _Loss:
     pods: int = 0  # at the first of them
     message: str = ""  # of the first pod
     victims: list[str] = field(default_factory=list)  # at the first of them
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What comes of the failure of one node."""
+
+    node: str
+    stranded: list[tuple[str, str]] = field(default_factory=list)  # the owner of a pod, and why it fits nowhere
+    evictions: list[tuple[str, str]] = field(default_factory=list)  # the owner of a preemptor, and its victim
 
 
 def node_failure_findings(audited: Audited) -> Iterator[Finding]:
@@ -61,14 +71,18 @@ def _all_on_one(audited: Audited) -> Iterator[Finding]:
 
 def _tried(audited: Audited) -> Iterator[Finding]:
     trial = _Trial(audited)
-    for name in audited.nodes:
-        trial.fail(name)
-    for owner, loss in trial.stranded.items():
+    stranded: defaultdict[str, _Loss] = defaultdict(_Loss)  # by owner
+    evicting: defaultdict[str, _Loss] = defaultdict(_Loss)
+    for number, failure in enumerate(in_processes(trial.fail, list(audited.nodes), audited.processes)):
+        if audited.tell is not None:
+            audited.tell(number + 1, len(audited.nodes))
+        _note(failure, stranded, evicting)
+    for owner, loss in stranded.items():
         fitting = "1 of its pods fits" if loss.pods == 1 else f"{loss.pods:,} of its pods fit"
         why = f"if {_some(loss.nodes)} fails, {fitting} nowhere: {loss.message}"
         yield Finding("node-failure-strands", owner, why, tuple(loss.nodes))
-    for owner, loss in trial.evicting.items():
-        if owner not in trial.stranded:
+    for owner, loss in evicting.items():
+        if owner not in stranded:
             why = f"if {_some(loss.nodes)} fails, it gets a node by evicting {_some(loss.victims)}"
             yield Finding("node-failure-evicts", owner, why, tuple(loss.nodes))
 
@@ -82,43 +96,47 @@ class _Trial:
         self._baseline = Baseline(self._cache, audited.cluster.pods, audited.nodes)
         self._settling = Settling(audited, self._cache, renewed)
         self._elsewhere = Elsewhere(audited.asking, self._cache)
-        self.stranded: defaultdict[str, _Loss] = defaultdict(_Loss)  # by owner
-        self.evicting: defaultdict[str, _Loss] = defaultdict(_Loss)
 
-    def fail(self, node: str) -> None:
-        """Let the node fail, note what comes of it, and put everything back."""
+    def fail(self, node: str) -> _Failure:
+        """Let the node fail, and put everything back."""
         pods = self._to_be_placed(node)
         infos = sorted(map(self._cache.info, pods), key=lambda info: -info.priority)
         may_be_sure = self._elsewhere.may_be_sure(infos)
         sure = self._elsewhere.is_sure_before(node, infos) if may_be_sure else False
         if sure:
-            return
+            return _Failure(node)
         cache, baseline = self._cache, self._baseline
         for key in reversed(baseline.on_node(node)):
             cache.remove_pod(key)
         cache.remove_node(node)
         if sure is None and self._elsewhere.is_sure_after(infos):
             baseline.restore([node])
-            return
+            return _Failure(node)
         settled = self._settling.settle(pods)
         baseline.restore([node, *settled.touched], settled.placed)
-        self._note(node, settled)
+        return self._failure(node, settled)
 
     def _to_be_placed(self, node: str) -> list[Pod]:
         pods = (self._audited.cluster.pods[key] for key in self._baseline.on_node(node))
         return [renewed(pod) for pod in pods if is_recreated(pod) and can_be_decided(self._audited.asking, pod)]
 
-    def _note(self, node: str, settled: Settled) -> None:
-        for pod, message in settled.stranded:
-            loss = self.stranded[self._audited.owner_name(pod)]
-            _count(loss, node)
-            loss.pods += len(loss.nodes) == 1
-            loss.message = loss.message or in_short(message)
-        for preemptor, victim in settled.evictions:
-            loss = self.evicting[self._audited.owner_name(preemptor)]
-            _count(loss, node)
-            if len(loss.nodes) == 1:
-                loss.victims.append(object_key(victim))
+    def _failure(self, node: str, settled: Settled) -> _Failure:
+        owner_name = self._audited.owner_name
+        stranded = [(owner_name(pod), in_short(message)) for pod, message in settled.stranded]
+        return _Failure(node, stranded, [(owner_name(one), object_key(other)) for one, other in settled.evictions])
+
+
+def _note(failure: _Failure, stranded: defaultdict[str, _Loss], evicting: defaultdict[str, _Loss]) -> None:
+    for owner, message in failure.stranded:
+        loss = stranded[owner]
+        _count(loss, failure.node)
+        loss.pods += len(loss.nodes) == 1
+        loss.message = loss.message or message
+    for owner, victim in failure.evictions:
+        loss = evicting[owner]
+        _count(loss, failure.node)
+        if len(loss.nodes) == 1:
+            loss.victims.append(victim)
 
 
 def _count(loss: _Loss, node: str) -> None:

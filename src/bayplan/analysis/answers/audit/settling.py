@@ -43,10 +43,14 @@ class Settling:
         self._cache = cache
         self._renew = renew
         self._order = queue_order(audited.asking.profiles)
+        self._placer = audited.asking.placer(cache)
+        # Answers for pods that are gone are forgotten, and most of these will be asked for again.
+        self._kinds = [cache.info(pod) for pod in audited.pods]
 
     def settle(self, pods: Iterable[Pod]) -> Settled:
         """All of these pods are new, and none of them is in the cache."""
-        result, placer = Settled(), self._audited.asking.placer(self._cache)
+        result = Settled()
+        self._placer.forget_nominations()
         arrivals = count()
         waiting: list[tuple[object, int, Pod]] = []
         pairs: set[tuple[str, str]] = set()
@@ -70,7 +74,7 @@ class Settling:
             enqueue(pod)
         while waiting:
             pod = heapq.heappop(waiting)[2]
-            outcome = placer.place(pod)
+            outcome = self._placer.place(pod)
             if outcome.node is None:
                 result.stranded.append((pod, outcome.message))
             else:
