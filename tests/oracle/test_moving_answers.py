@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.oracle.fragmented_clusters import fragmented
 from tests.oracle.preemption_clusters import World, key_of
 from tests.oracle.settling_clusters import SlowCourse, again, cordoned
-from tests.oracle.test_drain_answers import may_be_evicted
+from tests.oracle.test_drain_answers import drain, may_be_evicted
 
 from bayplan.analysis.answers.moving.defrag import Defrag
 from bayplan.analysis.answers.moving.playing import Step
@@ -98,3 +100,32 @@ def test_where_one_move_is_too_few_no_single_move_makes_room(world: World) -> No
 
 def owner_of(pod: Pod) -> str:
     return "".join(each.name for each in pod.metadata.owner_references)
+
+
+@given(fragmented())
+def test_nodes_that_can_be_given_back_can_be_drained(world: World) -> None:
+    slow = SlowCourse(world)
+    found = slow.cluster().consolidate(seconds=SECONDS)
+    event(f"nodes: {len(found.nodes)}, proven: {found.is_proven}")
+    running = set(slow.where())
+    slow.nodes |= {name: cordoned(slow.nodes[name]) for name in found.nodes}
+    for name in found.nodes:
+        assert all(one.metadata.owner_references for one in slow.on[name]), "a pod without a controller would be lost"
+        drain(slow, name)
+        assert not slow.on[name]
+    assert (set(slow.where()), slow.evicted) == (running, [])
+    assert len(found.nodes) <= found.bound
+
+
+@given(fragmented())
+def test_no_more_nodes_than_the_bound_can_be_drained(world: World) -> None:
+    """Each set of one node more, in the order of their names."""
+    found = SlowCourse(world).cluster().consolidate(seconds=SECONDS)
+    for names in combinations(sorted(one.metadata.name for one in world.nodes), found.bound + 1):
+        slow = SlowCourse(world)
+        running = set(slow.where())
+        slow.nodes |= {name: cordoned(slow.nodes[name]) for name in names}
+        for name in names:
+            drain(slow, name)
+        empty = not any(slow.on[name] for name in names)
+        assert not (empty and set(slow.where()) == running and not slow.evicted), f"{names} can be given back"

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.drain import Draining
     from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
     from bayplan.analysis.answers.fixing.answer import Fixes
+    from bayplan.analysis.answers.moving.consolidate import Consolidation
     from bayplan.analysis.answers.moving.defrag import Defrag
     from bayplan.analysis.answers.whatif import WhatIf
 
@@ -211,6 +212,29 @@ class Cluster(ClusterObjects):
 
         asking = Asking.about(self, config, feature_gates, foreign_victims)
         return defrag(asking, wanted, namespace, Limits.of(max_moves, seconds))
+
+    def consolidate(
+        self,
+        *,
+        selector: str = "",
+        max_nodes: int | None = None,
+        max_moves: int | None = None,
+        seconds: float | None = None,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Consolidation:
+        """Which nodes can be given back: as many as could be found, with every pod running elsewhere.
+
+        `selector` restricts them to nodes with these labels (`pool=a`); `seconds` is how long to search. Raises
+        InvalidObject.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.moving.consolidate import Wish, consolidate  # noqa: PLC0415
+        from bayplan.analysis.answers.moving.defrag import SECONDS  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return consolidate(asking, Wish(selector, max_nodes, max_moves, SECONDS if seconds is None else seconds))
 
     def capacity(
         self,

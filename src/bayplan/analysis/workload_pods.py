@@ -1,7 +1,8 @@
 """The pods that the workloads among a cluster's objects would still create, admitted as an API server would.
 
 Takes admitted objects; gives new pods by key, each with what must exist for it (ReplicaSets, claims). A template that
-admission refuses is a fault of its workload, kept until somebody needs those pods: it must not spoil other answers.
+admission refuses is a fault of its workload, kept until somebody needs those pods: it must not spoil other answers. If
+an API server has stored the workload (it is from a dump), its controller tries in vain, and there are no such pods.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bayplan.admission import admit
+from bayplan.admission.stored import was_created
 from bayplan.controllers.ownership import Workload
 from bayplan.controllers.workloads.expand import PendingWorkload, next_to_create, pods_to_create
 from bayplan.model.cluster import PriorityClass
@@ -33,7 +35,8 @@ class WorkloadPods:
 
     by_key: dict[str, NewPod] = field(default_factory=dict)
     by_workload: dict[int, list[str]] = field(default_factory=dict)  # id of the workload object -> keys
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)  # of manifests, which are to be corrected
+    refused: list[Fault] = field(default_factory=list)  # of workloads in a dump: their controllers cannot create pods
 
 
 def expand_workloads(objects: Sequence[Object]) -> WorkloadPods:
@@ -44,7 +47,8 @@ def expand_workloads(objects: Sequence[Object]) -> WorkloadPods:
         try:
             _admit(pending, classes)
         except InvalidObject as error:
-            found.faults += error.faults
+            is_dumped = was_created(pending.workload.metadata)
+            (found.refused if is_dumped else found.faults).extend(error.faults)
             continue
         new = {object_key(pod): NewPod(pod, pending) for pod in pending.pods}
         found.by_key |= new

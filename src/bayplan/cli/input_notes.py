@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.default_storage_class import EXPLANATION
 from bayplan.analysis.input_gaps import Gap, dump_command
 from bayplan.cli.options import note, note_skipped
-from bayplan.report.words import counted
+from bayplan.model.errors import Fault
+from bayplan.report.words import counted, listed
+
+_EXAMPLES = 3
 
 
 def note_input(cluster: Cluster) -> None:
@@ -17,6 +21,7 @@ def note_input(cluster: Cluster) -> None:
     note_gaps(cluster.gaps)
     if cluster.assumed_class is not None:
         note(EXPLANATION)
+    note_refused(cluster.refused_workloads)
 
 
 def note_gaps(gaps: Sequence[Gap]) -> None:
@@ -25,6 +30,15 @@ def note_gaps(gaps: Sequence[Gap]) -> None:
         kinds = ", ".join(map(_named, gaps))
         affected = "; ".join(dict.fromkeys(gap.affects for gap in gaps))
         note(f"the input has no {kinds}. Affected: {affected}. Complete input: {dump_command(gaps)}")
+
+
+def note_refused(faults: Sequence[Fault]) -> None:
+    """Workloads whose controllers try in vain, by reason."""
+    reasons: defaultdict[str, list[str]] = defaultdict(list)
+    for fault in faults:
+        reasons[fault.message].append(fault.object)
+    for reason, workloads in reasons.items():
+        note(f"{listed(workloads, _EXAMPLES)} cannot create pods: {reason}")
 
 
 def _named(gap: Gap) -> str:

@@ -38,6 +38,7 @@ COMMANDS = {
     "whatif": "Compare a cluster with and without a change: pods placed, evicted or pending.",
     "drain": "Find out whether nodes can be drained: where pods go, and what blocks it.",
     "defrag": "Find the fewest pods to move so that a large one fits.",
+    "consolidate": "Find the nodes that can be given back.",
     "exposure": "Find out what could evict a pod, and which workloads are most exposed.",
     "fix": "Find the smallest changes that would let a pending pod run.",
     "capacity": "Count how many more pods of a kind fit, where, and what runs out first.",

@@ -74,13 +74,12 @@ class Ownership:
         return _owned(self._replica_sets, deployment)
 
     def _find_stray_pods(self) -> dict[Key, list[Pod]]:
-        """Dumps often hold Deployments and pods but no ReplicaSets; these are called `<deployment>-<hash>`."""
+        """Dumps often hold Deployments and pods but no ReplicaSets."""
         found: dict[Key, list[Pod]] = {}
         for (kind, namespace, name), pods in self._pods.items():
             if kind == "ReplicaSet" and (kind, namespace, name) not in self.workloads:
-                template_hash = pods[0].metadata.labels.get(TEMPLATE_HASH, "")
-                if template_hash and name.endswith(f"-{template_hash}"):
-                    deployment = name.removesuffix(f"-{template_hash}")
+                deployment = deployment_behind(pods[0].metadata)
+                if deployment:
                     found.setdefault(("Deployment", namespace, deployment), []).extend(pods)
         return found
 
@@ -99,6 +98,15 @@ def controller_reference(meta: ObjectMeta) -> OwnerReference | None:
         if reference.controller:
             return reference
     return None
+
+
+def deployment_behind(meta: ObjectMeta) -> str:
+    """The Deployment of a pod whose ReplicaSet is unknown, as such a set is called `<deployment>-<hash>`; else ""."""
+    reference = controller_reference(meta)
+    suffix = f"-{meta.labels.get(TEMPLATE_HASH, '')}"
+    if reference is None or reference.kind != "ReplicaSet" or suffix == "-" or not reference.name.endswith(suffix):
+        return ""
+    return reference.name.removesuffix(suffix)
 
 
 def controller_of_kind(meta: ObjectMeta, kind: str) -> NamespacedName | None:

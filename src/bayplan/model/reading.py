@@ -23,7 +23,7 @@ from bayplan.model.checks import check
 from bayplan.model.conversion import FieldFault, convert, described
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.json_documents import JsonError, as_text, parse_json, split_json
-from bayplan.model.kinds import KINDS, KindInfo, Object, kind_info
+from bayplan.model.kinds import KINDS, KindInfo, Object, kind_info, meant_kind
 from bayplan.model.object_lines import ObjectName, object_lines
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.yaml_documents import YamlError, parse_yaml
@@ -319,6 +319,10 @@ class _Collector:
     def _skip(self, source: str, where: str, api_version: str, kind: str) -> None:
         if not kind:
             self._fault(source, where, "kind", "is missing")
+            return
+        meant = "" if kind in KINDS else meant_kind(api_version, kind)
+        if meant:
+            self._fault(source, where, "kind", f"unknown kind {kind!r}; did you mean {meant}?")
             return
         group = api_version.rpartition("/")[0]
         self.result.skipped[f"{kind}.{group}" if kind in KINDS else kind] += 1

@@ -8,7 +8,9 @@ import pytest
 
 from bayplan.analysis.default_storage_class import EXPLANATION
 from bayplan.analysis.input_gaps import DUMP_COMMAND
+from bayplan.model.workloads import Deployment
 from bayplan.testing import builders as make
+from bayplan.testing.builders import WorkloadBuilder
 
 from .conftest import Bayplan
 
@@ -39,3 +41,33 @@ def test_a_claim_without_a_class_is_treated_alike(bayplan: Bayplan, file_of: Fil
     assert EXPLANATION in " ".join((said.out + said.err).split())
     assert "the input has no StorageClass" not in said.err
     assert said.code == 0
+
+
+def lacking(name: str) -> WorkloadBuilder[Deployment]:
+    pattern = make.pod(name).labels(app=name).priority(None, class_name="gone")
+    return make.deployment(name).replicas(1).template(pattern)
+
+
+@pytest.mark.parametrize("command", [("place",), ("explain", "p"), ("whatif", "--drain", "a"), ("audit",)])
+def test_a_workload_of_a_dump_whose_class_is_gone_does_not_spoil_other_answers(
+    bayplan: Bayplan, file_of: FileOf, command: tuple[str, ...]
+) -> None:
+    """Its controller cannot create pods, which is all that follows from it."""
+    others = (make.node("a"), make.node("b"), make.priority_class("high", 5), make.pod("p"))
+    said = bayplan(*command, "-f", file_of(*others, lacking("web"), lacking("api")))
+    assert (
+        "note: Deployment default/web and Deployment default/api cannot create pods: "
+        "no PriorityClass with name gone was found; add the class to the input, or name another one\n"
+    ) in said.err
+    assert said.code == (1 if command[0] == "audit" else 0)  # an audit reports the class as missing
+
+
+@pytest.mark.parametrize("is_dumped", [True, False])
+def test_a_workload_whose_class_is_missing_is_an_error_where_its_pods_are_asked_for(
+    bayplan: Bayplan, file_of: FileOf, is_dumped: bool
+) -> None:
+    web = lacking("web") if is_dumped else lacking("web").manifest()
+    for command in (("place", "deployment/web"), ("explain", "deployment/web"), *([] if is_dumped else [("place",)])):
+        said = bayplan(*command, "-f", file_of(make.node("a"), web, name=f"{is_dumped}.json"))
+        assert said.code == 2
+        assert "Deployment default/web: spec.template.spec.priorityClassName: no PriorityClass" in said.err

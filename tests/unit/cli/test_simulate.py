@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 from tests.unit.analysis.simulation.worlds import URGENT
 
 from bayplan.cli.main import run
+from bayplan.testing import builders as make
 from bayplan.worlds.simulated import SimulatedWorld
+
+from .conftest import Bayplan
 
 CLUSTER = """
 {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000}
@@ -203,3 +207,11 @@ def test_a_template_without_room_is_told(
     template.write_text("{apiVersion: v1, kind: Node, metadata: {name: bare}}", encoding="utf-8")
     assert run(["simulate", "-f", files[0], "--nodes", f"{template}=2"]) == 2
     assert "Node bare: status.allocatable: is missing" in capsys.readouterr().err
+
+
+def test_the_headline_tells_pods_that_had_a_node_from_the_others(bayplan: Bayplan, file_of: Callable[..., str]) -> None:
+    pods = (make.pod("old").running("n1"), make.pod("new"), make.pod("large").cpu("9"))
+    said = bayplan("simulate", "-f", file_of(make.node("n1"), *pods), "--until", "1m")
+    assert said.first_line.startswith(
+        "1 min on 1 node: 1 pod had a node at the start, 1 of 2 others got one; 0 finished, 0 preempted; 1 pod pending"
+    )

@@ -148,3 +148,16 @@ def test_published_manifests_can_be_applied_to_published_nodes(bayplan: Bayplan,
         assert said.code == 0, f"{path.name}: {said.err}"
         applied += 1
     assert applied == 28
+
+
+def test_a_class_that_is_missing_is_an_error_of_the_workload_that_is_applied(bayplan: Bayplan, file_of: FileOf) -> None:
+    """Even if the workload has its pods, and is in the cluster already."""
+    pattern = make.pod("t").labels(app="web")
+    web = make.deployment("web").replicas(1).template(pattern)
+    made = make.replica_set("web-1").replicas(1).template(pattern).owner(web)
+    pods = [make.pod("web-1-a").labels(app="web").running("a").owner(made)]
+    now = file_of(make.node("a"), make.priority_class("high", 5), web, made, *pods)
+    bad = make.deployment("web").replicas(1).template(pattern.priority(None, class_name="missing")).manifest()
+    said = bayplan("whatif", "-f", now, "--apply", file_of(bad, name="bad.json"))
+    assert said.code == 2
+    assert "Deployment default/web: spec.template.spec.priorityClassName: no PriorityClass" in said.err

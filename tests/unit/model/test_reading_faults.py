@@ -239,3 +239,9 @@ def test_invalid_object_has_a_line_for_each_fault() -> None:
     error = InvalidObject([Fault("f", "", "", "one"), Fault("g", "", "", "two")])
     assert str(error) == "f: one\ng: two"
     assert len(error.faults) == 2
+
+
+@pytest.mark.parametrize("name", ["f.yaml", "f.json"])
+def test_a_misspelled_kind_is_a_fault(tmp_path: Path, name: str) -> None:
+    text = '{"apiVersion": "v1", "kind": "Podd", "metadata": {"name": "p"}}'
+    assert complaint_about(tmp_path, name, text) == "FILE: document 1: kind: unknown kind 'Podd'; did you mean Pod?"

@@ -6,7 +6,7 @@ start on, as a dump may lack what a status was worked out from. A pod that was g
 
 from __future__ import annotations
 
-from bayplan.apiserver.registry.evicting import budget_of, disrupted, guards, needs_no_budget
+from bayplan.controllers.budgets.evicting import ask_budgets
 from bayplan.core.cache import Cache
 from bayplan.core.snapshot import NamespacedName
 from bayplan.model.conditions import is_ready
@@ -77,13 +77,9 @@ class BudgetLedger:
 
     def refusal(self, pod: Pod) -> tuple[str, str]:
         """Why the API would not let the pod be evicted now, and the budget that is to blame; "" if it would."""
-        if needs_no_budget(pod):
-            return "", ""
         covering = [self._objects.budgets[key] for key in self.covering(pod)]
         try:
-            budget = budget_of(pod, covering)
-            if budget is not None and guards(budget, budget.spec.unhealthy_pod_eviction_policy, pod):
-                disrupted(budget, pod, now=0)
+            ask_budgets(pod, covering, now=0)
         except ApiError as error:
             names = ", ".join(f"{each.metadata.namespace}/{each.metadata.name}" for each in covering)
             return " ".join([error.message, *(cause.message for cause in error.causes)]), names

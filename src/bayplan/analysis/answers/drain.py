@@ -21,14 +21,14 @@ from bayplan.analysis.answers.replacements import comes_back
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.references import not_found
 from bayplan.apiserver.selecting.label_selectors import parse_label_selector
-from bayplan.controllers.ownership import controller_of_kind, controller_reference
+from bayplan.controllers.budgets.evicting import is_daemon, is_mirror
+from bayplan.controllers.ownership import controller_reference
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
 from bayplan.model.structs import replace
 from bayplan.store.errors import BadRequest
 
-MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 _SUGGESTIONS = 3
 
 
@@ -217,8 +217,8 @@ def cordoned(node: Node) -> Node:
 
 def _drain_node(course: Course, name: str) -> DrainedNode:
     on_node = course.pods_on(name)
-    daemons = [pod for pod in on_node if controller_of_kind(pod.metadata, "DaemonSet") is not None]
-    mirrors = [pod for pod in on_node if MIRROR_ANNOTATION in pod.metadata.annotations]
+    daemons = list(filter(is_daemon, on_node))
+    mirrors = list(filter(is_mirror, on_node))
     staying = {object_key(pod) for pod in (*daemons, *mirrors)}
     going = {object_key(pod): pod for pod in on_node if object_key(pod) not in staying}
     since = len(course.departures), len(course.arrivals)

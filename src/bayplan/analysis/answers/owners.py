@@ -7,7 +7,7 @@ names tell, even where the owner itself is not among the objects. Does not check
 from __future__ import annotations
 
 from bayplan.analysis.references import POD, Reference
-from bayplan.controllers.ownership import TEMPLATE_HASH, Ownership, controller_reference
+from bayplan.controllers.ownership import Ownership, controller_reference, deployment_behind
 from bayplan.model.pod import Pod
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
@@ -26,10 +26,17 @@ def workload_of(pod: Pod, ownership: Ownership) -> Reference:
     above = controller_reference(owner.metadata) if owner is not None else None
     if above is not None:
         return Reference(above.kind, meta.namespace, above.name)
-    template_hash = meta.labels.get(TEMPLATE_HASH, "")
-    if owner is None and template_hash and reference.name.endswith(f"-{template_hash}"):
-        return Reference("Deployment", meta.namespace, reference.name.removesuffix(f"-{template_hash}"))
+    if owner is None and (deployment := deployment_behind(meta)):
+        return Reference("Deployment", meta.namespace, deployment)
     return Reference(reference.kind, meta.namespace, reference.name)
+
+
+def belongs_to(pod: Pod, workload: Reference, ownership: Ownership) -> bool:
+    """Whether the workload controls the pod, directly or through another."""
+    direct = controller_reference(pod.metadata)
+    if direct is not None and (direct.kind, direct.name) == (workload.kind, workload.name):
+        return True
+    return workload_of(pod, ownership) == workload
 
 
 def short_name(reference: Reference) -> str:

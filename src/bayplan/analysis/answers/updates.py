@@ -89,8 +89,8 @@ def _fresh(
         beside += [Pod(metadata=ObjectMeta(name=name, namespace=namespace)) for name, namespace in names]
     beside += owned
     made = expand_workloads([*beside, workload])
-    if made.faults:
-        raise InvalidObject(made.faults)
+    if made.faults or made.refused:
+        raise InvalidObject([*made.faults, *made.refused])
     return made.by_key
 
 

@@ -21,6 +21,7 @@ from bayplan.analysis.simulation.inputs.digest import inputs_mark
 from bayplan.analysis.simulation.inputs.endless_jobs import endless_jobs
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.analysis.simulation.inputs.traces import Arrivals, Trace, load_trace
+from bayplan.analysis.simulation.inputs.unknown_nodes import check_nodes
 from bayplan.analysis.simulation.interrupts import Interrupts
 from bayplan.analysis.simulation.recording.listener import Listener
 from bayplan.analysis.simulation.recording.preemption_log import PreemptionLog
@@ -97,6 +98,7 @@ class Simulation:
     ) -> None:
         self.options = options or Options()
         planned = list(plans)
+        check_nodes(cluster.objects, planned)
         last = max((plan.at for plan in planned), default=0)
         if arrivals is not None:
             last = max(last, round(arrivals.last_seconds * SECOND))

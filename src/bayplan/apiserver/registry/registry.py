@@ -16,7 +16,7 @@ from bayplan.apiserver.patching.overlay import overlay
 from bayplan.apiserver.patching.server_side_apply.applying import apply
 from bayplan.apiserver.patching.server_side_apply.scaling import SCALE, track_scaling
 from bayplan.apiserver.patching.server_side_apply.tracking import track, with_old_times
-from bayplan.apiserver.registry import creating, deleting, evicting, updating
+from bayplan.apiserver.registry import creating, deleting, updating
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.custom_admission import admit_custom_update, admit_new_custom
 from bayplan.apiserver.registry.definitions import CUSTOM_RESOURCE_DEFINITIONS, Definitions
@@ -31,10 +31,10 @@ from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.statuses import completed
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.storage import Storage
+from bayplan.controllers.budgets.evicting import about_to_go, ask_budgets
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
-from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.store import pods
 from bayplan.store.deleting import Request
@@ -291,26 +291,22 @@ class Registry:
         """Deletes the pod if its disruption budget allows that."""
         entry = self.entry(PODS, namespace, name)
         pod = self._pod(namespace, name)
-        if not evicting.needs_no_budget(pod):
-            self._ask_budget(pod, options, now)
-        marked = self.overlay(PODS, entry, pod, evicting.about_to_go(pod, now))
+        self._ask_budgets(pod, options, now)
+        marked = self.overlay(PODS, entry, pod, about_to_go(pod, now))
         marked = completed(PODS, entry.document, marked, format_time(now))
         marked = self._owned(entry.document, marked, PODS, "status", options, now)
         if not options.dry_run and pod.metadata.deletion_timestamp is None:
             self._write(PODS, entry, marked, options, now)
         self.delete(PODS, namespace, name, request, now, dry_run=options.dry_run)
 
-    def _ask_budget(self, pod: Pod, options: WriteOptions, now: int) -> None:
-        budgets = self.typed.content.iterate("PodDisruptionBudget", pod.metadata.namespace)
-        budget = evicting.budget_of(pod, [found for found in budgets if isinstance(found, PodDisruptionBudget)])
-        if budget is None:
+    def _ask_budgets(self, pod: Pod, options: WriteOptions, now: int) -> None:
+        found = self.typed.content.iterate("PodDisruptionBudget", pod.metadata.namespace)
+        budgets = {each.metadata.name: each for each in found if isinstance(each, PodDisruptionBudget)}
+        after = ask_budgets(pod, budgets.values(), now)
+        if after is None:
             return
-        entry = self.entry(BUDGETS, budget.metadata.namespace, budget.metadata.name)
-        policy = entry.document["spec"].get("unhealthyPodEvictionPolicy")
-        if not evicting.guards(budget, policy, pod):
-            return
-        after = replace(budget, status=evicting.disrupted(budget, pod, now))
-        made = self.overlay(BUDGETS, entry, budget, after)
+        entry = self.entry(BUDGETS, after.metadata.namespace, after.metadata.name)
+        made = self.overlay(BUDGETS, entry, budgets[after.metadata.name], after)
         made = self._owned(entry.document, made, BUDGETS, "status", options, now)
         self._write(BUDGETS, entry, made, options, now)
 

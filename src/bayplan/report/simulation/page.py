@@ -93,7 +93,7 @@ def _tiles(view: SimulationView) -> str:
     run, summary, pods = view.run, view.run.summary, view.run.summary.pods
     depth = max((chain.depth for chain in run.chains), default=0)
     tiles = [
-        ("placed", f"{pods.placed:,}", f"of {counted(pods.created, 'pod')}", False),
+        ("placed", f"{pods.placed:,}", f"of {pods.needing_node:,} that needed a node", False),
         ("pending", f"{pods.pending:,}", "at the end", pods.pending > 0),
         ("preempted", f"{pods.preempted:,}", f"in {counted(len(run.preemptions), 'preemption')}", False),
         ("budget violations", f"{summary.budgets_broken:,}", "by preemption", summary.budgets_broken > 0),

@@ -33,8 +33,13 @@ def simulation_parts(run: Run) -> Iterator[Part]:
 
 def _headline(run: Run) -> str:
     pods = run.summary.pods
-    text = f"{duration_text(run.seconds)} on {counted(len(run.nodes), 'node')}: {counted(pods.created, 'pod')}, "
-    text += f"{pods.placed:,} placed, {pods.finished:,} finished, {pods.preempted:,} preempted"
+    text = f"{duration_text(run.seconds)} on {counted(len(run.nodes), 'node')}: "
+    if pods.bound_before:
+        text += f"{counted(pods.bound_before, 'pod')} had a node at the start, {pods.placed:,} of "
+        text += f"{counted(pods.needing_node, 'other')} got one; "
+    else:
+        text += f"{counted(pods.created, 'pod')}, {pods.placed:,} placed, "
+    text += f"{pods.finished:,} finished, {pods.preempted:,} preempted"
     if pods.pending:
         text += f"; {counted(pods.pending, 'pod')} pending at the end"
     return f"{text}. Wake-ups: {run.wakeups}."

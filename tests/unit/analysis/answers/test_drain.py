@@ -8,7 +8,8 @@ import pytest
 from tests.changing import cluster_of, owned
 
 from bayplan import Cluster
-from bayplan.analysis.answers.drain import MIRROR_ANNOTATION, Draining, nodes_named
+from bayplan.analysis.answers.drain import Draining, nodes_named
+from bayplan.controllers.budgets.evicting import MIRROR_ANNOTATION
 from bayplan.model.errors import InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.testing import builders as make

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
-from tests.unit.analysis.simulation.worlds import after, cluster, ends, nodes, objects, pattern, workload
+from tests.unit.analysis.simulation.worlds import (
+    CLASSES,
+    HOSTNAME,
+    after,
+    cluster,
+    ends,
+    nodes,
+    objects,
+    pattern,
+    workload,
+)
 
 import bayplan
 from bayplan.analysis.cluster import Cluster
@@ -23,7 +35,9 @@ from bayplan.analysis.simulation.inputs.commands import (
 )
 from bayplan.analysis.simulation.results.run_format import Cause, End, PodFigures
 from bayplan.analysis.simulation.running import simulate
+from bayplan.model.workloads import ReplicaSet
 from bayplan.testing import builders as make
+from bayplan.testing.pods import PodBuilder
 
 HIGH = Apply(objects(workload("high", 1, "4", "high")))
 
@@ -114,6 +128,31 @@ def test_a_drain_waits_for_the_budget() -> None:
     assert [pod.node for pod in result.run.pods if pod.end is End.RUNNING] == ["n9", "n9", "n9"]
 
 
+def running_web() -> list[Any]:
+    """One pod on each of three nodes."""
+    owner: Any = make.replica_set("web").replicas(3).template(pattern("web", "1", "low"))
+    pods = [pattern(f"web-{at}", "1", "low").labels(app="web").running(f"n{at}").owner(owner) for at in (1, 2, 3)]
+    return [each.obj() for each in (owner, *(pod.priority(10, class_name="low") for pod in pods))]
+
+
+def budgets(count: int) -> list[Any]:
+    return [make.budget(f"pdb{number}").selects(app="web").max_unavailable(1) for number in range(count)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_drain_evicts_what_the_answer_to_a_drain_says(count: int) -> None:
+    """Of a pod with two budgets the eviction API knows no way, which the run says once."""
+    there = cluster(*nodes(3), workload("web", 3, "1", "low"), *budgets(count))
+    result = simulate(there, [after(5, Drain(("n1",)))], until=900)
+    settled = Cluster([each.obj() for each in (*nodes(3), *budgets(count))] + running_web())
+    answer = settled.drain(["n1"])
+    drained = [pod.key for pod in result.run.pods if pod.evicted is Cause.DRAIN]
+    assert len(drained) == len(answer.nodes[0].evictions) == (1 if count < 2 else 0)
+    assert [note.message.partition(" stays: ")[2] for note in result.run.notes] == [
+        blocked.message for blocked in answer.nodes[0].blocked
+    ]
+
+
 def test_scaling_cordoning_and_deleting() -> None:
     web = Reference("Deployment", "default", "web")
     plans = [after(1, Cordon(("n1",))), after(2, Scale((web,), 4)), after(3, Cordon(("n1",), False))]
@@ -202,3 +241,50 @@ def test_a_pod_that_upstream_forgets_is_placed_when_nothing_is_slept_through() -
     assert bound["upstream"] > 300, "five minutes after the last attempt"
     with pytest.raises(ValueError, match="wakeups must be"):
         simulate(there, until=1, wakeups="some")
+
+
+URGENT = Apply(objects(pattern("urgent", "4", "high")))
+
+
+def lowest() -> PodBuilder:
+    return make.pod("lowest").cpu("2").node_selector({HOSTNAME: "n2"})
+
+
+def as_manifests() -> list[Any]:
+    return [each.manifest().obj() for each in (lowest(), workload("mid", 1, "2", "low"))]
+
+
+def as_dump() -> list[Any]:
+    """As kubectl writes it: pods before their ReplicaSets."""
+    mid = workload("mid", 1, "2", "low")
+    hashed = {"app": "mid", "pod-template-hash": "abc"}
+    made = make.replica_set("mid-abc").labels(hashed).replicas(1).selects(app="mid").owner(mid)
+    made.template(pattern("t", "2", "low").labels(hashed))
+    pod = pattern("mid-abc-x", "2", "low").labels(hashed).priority(10, class_name="low").running("n1").owner(made)
+    return [each.obj() for each in (lowest().running("n2"), pod, made, mid)]
+
+
+@pytest.mark.parametrize("mid", [as_manifests, as_dump])
+def test_chains_and_owners_are_the_same_wherever_pods_come_from(mid: Callable[[], list[Any]]) -> None:
+    """`urgent` evicts mid's pod, whose successor evicts `lowest`."""
+    small = make.node("n2").capacity(cpu="2", memory="8Gi", pods=20).label(HOSTNAME, "n2")
+    there = Cluster([*(each.manifest().obj() for each in (*CLASSES, *nodes(1), small)), *mid()])
+    result = simulate(there, [after(1, URGENT)], until=600)
+    (chain,) = result.run.chains
+    assert (chain.depth, chain.victims) == (2, 2)
+    assert {pod.owner for pod in result.run.pods if pod.key.startswith("default/mid")} == {"Deployment default/mid"}
+
+
+def test_the_deployment_of_a_pod_is_known_without_its_replica_set() -> None:
+    """By its name, as dumps often have no ReplicaSets."""
+    partial = [obj for obj in as_dump() if not isinstance(obj, ReplicaSet)]
+    there = Cluster([*(each.manifest().obj() for each in (*CLASSES, *nodes(2))), *partial])
+    result = simulate(there, until=60)
+    assert {pod.owner for pod in result.run.pods if pod.key.startswith("default/mid")} == {"Deployment default/mid"}
+
+
+def test_pods_that_had_a_node_at_the_start_are_counted_apart() -> None:
+    """Else a cluster in which nearly all pods run already looks as if hardly any had been placed."""
+    there = cluster(*nodes(2), make.pod("old").running("n1"), make.pod("new"), make.pod("large").cpu("9"))
+    pods = simulate(there, until=60).summary.pods
+    assert (pods.created, pods.bound_before, pods.needing_node, pods.placed, pods.pending) == (3, 1, 2, 1, 1)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.changing import cluster_of, owned
 
-from bayplan.analysis.answers.drain import MIRROR_ANNOTATION
+from bayplan.controllers.budgets.evicting import MIRROR_ANNOTATION
 from bayplan.report.answers.drain import drain_parts, first_reason
 from bayplan.report.answers.parts import Code, Details, Next, Part, Sentence, Table, Tone, cell
 from bayplan.testing import builders as make

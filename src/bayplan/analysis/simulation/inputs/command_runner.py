@@ -53,6 +53,7 @@ class PlannedCommands:
         self._runner = runner
         self._started_at = started_at
         self.notes: list[Note] = []
+        runner.on_refusal = partial(self._note, "drain")
 
     def plan(self, plan: Plan) -> None:
         self._runner.world.at(self._started_at + plan.at, partial(self._do, plan))
@@ -80,7 +81,10 @@ class PlannedCommands:
         try:
             do()
         except ApiError as error:
-            self.notes.append(Note((now - self._started_at) / SECOND, source, f"{what}: {error}"))
+            self._note(source, f"{what}: {error}", now)
+
+    def _note(self, source: str, message: str, now: int) -> None:
+        self.notes.append(Note((now - self._started_at) / SECOND, source, message))
 
 
 class CommandRunner:
@@ -90,6 +94,9 @@ class CommandRunner:
         self.world = world
         self._kubelet = kubelet
         self._lifecycle = lifecycle
+        #: Told of pods that cannot be evicted at all, once each, and when.
+        self.on_refusal: Callable[[str, int], None] = lambda _message, _now: None
+        self._refused: set[str] = set()  # pods
 
     def requests(self, command: Command, now: int) -> list[Request]:
         """Each separately, so that a refused one does not prevent the others."""
@@ -148,7 +155,14 @@ class CommandRunner:
         """Evicts what budgets allow, and retries the rest as long as the node stays cordoned."""
         store = self.world.store
         node = store.find(Node, "", name)
-        if node is not None and node.spec.unschedulable and drain_node(store, name, now):
+        if node is None or not node.spec.unschedulable:
+            return
+        remaining = drain_node(store, name, now)
+        for key, message in remaining.refused.items():
+            if key not in self._refused:
+                self._refused.add(key)
+                self.on_refusal(f"drain Node {name}: {key} stays: {message}", now)
+        if remaining.to_retry:
             self.world.at(now + DRAIN_RETRY_NS, partial(self._evict, name))
 
     def _fail(self, name: str, now: int) -> None:

@@ -6,9 +6,11 @@ Takes the store's changes in order. A pod keeps its row for good: a later pod of
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 
 from bayplan.analysis.simulation.results.run_format import Cause, End, NodeRow, PodRow
-from bayplan.controllers.ownership import controller_reference
+from bayplan.controllers.budgets.evicting import EVICTION_REASON
+from bayplan.controllers.ownership import controller_reference, deployment_behind
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
 from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.kinds import Object
@@ -17,18 +19,17 @@ from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.model.well_known import DISRUPTION_TARGET
-from bayplan.model.workloads import ReplicaSet
+from bayplan.model.workloads import Deployment, ReplicaSet
 from bayplan.store import WatchEvent
 
 NEVER = -1
-DRAIN_REASON = "EvictionByEvictionAPI"
 
 _CAUSES = {
     "PreemptionByScheduler": Cause.PREEMPTION,
     "DeletionByTaintManager": Cause.NODE,
     "DeletionByPodGC": Cause.NODE,
     "TerminationByKubelet": Cause.NODE,
-    DRAIN_REASON: Cause.DRAIN,
+    EVICTION_REASON: Cause.DRAIN,
 }
 _ENDS_BY_PHASE = {"Succeeded": End.FINISHED, "Failed": End.FAILED}
 
@@ -45,14 +46,21 @@ class PodLedger:
         """For each row nanoseconds since the start, as differences of seconds are not exact."""
         self.bound_at = array("q")
         """The same; NEVER while there is no node."""
-        self._replica_set_owners: dict[str, str] = {}
+        self._replica_set_owners: dict[str, str] = {}  # by uid
+        self._early_pods: defaultdict[str, list[PodRow]] = defaultdict(list)  # those that came before their ReplicaSet
 
     def observe(self, change: WatchEvent) -> None:
         new = change.new
         if isinstance(new, Pod):
             self._pod_changed(change, new)
         elif isinstance(new, ReplicaSet) and change.type == ADDED:
-            self._replica_set_owners[new.metadata.uid] = self._owner(new.metadata)
+            self._replica_set_added(new.metadata)
+
+    def _replica_set_added(self, meta: ObjectMeta) -> None:
+        owner = _named_owner(meta) or f"{ReplicaSet.__name__} {meta.namespace}/{meta.name}"
+        self._replica_set_owners[meta.uid] = owner
+        for row in self._early_pods.pop(meta.uid, ()):
+            row.owner = owner
 
     def _pod_changed(self, change: WatchEvent, pod: Pod) -> None:
         at = change.at - self._started_at
@@ -86,7 +94,7 @@ class PodLedger:
             key=f"{meta.namespace}/{meta.name}",
             class_name=_class_name(pod),
             priority=pod.spec.priority or 0,
-            owner=self._owner(meta),
+            owner=_named_owner(meta),
             node=node,
             created=seconds,
             bound=seconds if node else None,
@@ -102,13 +110,20 @@ class PodLedger:
         self.bound_at.append(at if node else NEVER)
         self.rows[meta.uid] = len(self.pods)
         self.pods.append(row)
+        self._find_owner(row, meta)
 
-    def _owner(self, meta: ObjectMeta) -> str:
+    def _find_owner(self, row: PodRow, meta: ObjectMeta) -> None:
+        """The top controller: a Deployment rather than its ReplicaSet, which a dump may list after its pods."""
         reference = controller_reference(meta)
-        if reference is None:
-            return ""
-        above = self._replica_set_owners.get(reference.uid, "")
-        return above or f"{reference.kind} {meta.namespace}/{reference.name}"
+        if reference is None or reference.kind != ReplicaSet.__name__:
+            return
+        known = self._replica_set_owners.get(reference.uid)
+        if known is not None:
+            row.owner = known
+            return
+        self._early_pods[reference.uid].append(row)
+        if deployment := deployment_behind(meta):
+            row.owner = f"{Deployment.__name__} {meta.namespace}/{deployment}"
 
     def workload_of(self, row: int) -> str:
         """The workload, or the pod itself if it belongs to none."""
@@ -137,6 +152,11 @@ class NodeLedger:
             self._standing[name] = NodeRow(name, at, None, {})
             self.nodes.append(self._standing[name])
         self._standing[name].allocatable = dict(sorted(amounts.items()))
+
+
+def _named_owner(meta: ObjectMeta) -> str:
+    reference = controller_reference(meta)
+    return f"{reference.kind} {meta.namespace}/{reference.name}" if reference is not None else ""
 
 
 def _class_name(pod: Pod) -> str:

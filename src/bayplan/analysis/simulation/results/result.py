@@ -34,7 +34,8 @@ class SimulationResult:
 
     def __repr__(self) -> str:
         run, pods = self.run, self.summary.pods
-        figures = f"{pods.created:,} created, {pods.placed:,} placed, {pods.preempted:,} preempted, "
+        figures = f"{pods.bound_before:,} running at the start, " if pods.bound_before else ""
+        figures += f"{pods.needing_node:,} created, {pods.placed:,} placed, {pods.preempted:,} preempted, "
         figures += f"{pods.pending:,} pending"
         return f"<SimulationResult{' (partial)' if run.partial else ''}: {run.seconds:,.0f} s, pods: {figures}>"
 

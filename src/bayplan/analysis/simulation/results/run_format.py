@@ -193,6 +193,8 @@ class Loop(JsonStruct):
 
 
 class PodFigures(JsonStruct):
+    """How many pods there were, those at the start included, and what became of them."""
+
     created: int
     placed: int
     finished: int
@@ -200,6 +202,11 @@ class PodFigures(JsonStruct):
     deleted: int
     preempted: int
     pending: int
+    bound_before: int = 0  # those that had a node at the start, so that they needed none
+
+    @property
+    def needing_node(self) -> int:
+        return self.created - self.bound_before
 
 
 class Waits(JsonStruct):

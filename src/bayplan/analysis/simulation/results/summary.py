@@ -47,6 +47,7 @@ def _pod_figures(pods: Sequence[PodRow], preempted: int) -> PodFigures:
         deleted=ends[End.DELETED],
         preempted=preempted,
         pending=ends[End.PENDING],
+        bound_before=sum(pod.bound is not None and pod.waiting is None for pod in pods),
     )
 
 

@@ -1,35 +1,60 @@
-"""Evictions: deletions that ask the disruption budgets first.
+"""Evictions: deletions that ask the disruption budgets first. The API server, simulations and answers all ask here.
 
-Takes the pod and the budgets of its namespace; gives the budget's status with the pod noted as disrupted, or raises
-what the real server answers. Whether the pod then goes gracefully is the deletion's business.
+Takes the pod and the budgets of its namespace; gives the budget with the pod noted as disrupted, or raises what the
+real server answers. Also knows which pods `kubectl drain` leaves alone. Deletes nothing itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from bayplan.model.conditions import TRUE, is_ready, with_condition
+from bayplan.controllers.ownership import controller_of_kind
+from bayplan.model.conditions import TRUE, is_ready, with_pod_condition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
-from bayplan.model.selectors import compile_label_selector
+from bayplan.model.selectors import SelectorError, compile_label_selector
 from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DISRUPTION_TARGET
+from bayplan.model.workloads import DaemonSet
 from bayplan.store.errors import ApiError, Cause, InternalError, TooManyRequests
 
+EVICTION_REASON: Final = "EvictionByEvictionAPI"
+MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
 _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
 _ALWAYS_ALLOW = "AlwaysAllow"
 #: More pods than this noted as disrupted mean that the budget's controller does not keep up.
 _DISRUPTED_MAX = 2_000
 
 
-def needs_no_budget(pod: Pod) -> bool:
+def ask_budgets(pod: Pod, budgets: Iterable[PodDisruptionBudget], now: int) -> PodDisruptionBudget | None:
+    """The budget of the pod with one disruption fewer; None if no budget has a say. Raises if the pod may not go."""
+    if _needs_no_budget(pod):
+        return None
+    budget = _budget_of(pod, budgets)
+    if budget is None or not _guards(budget, pod):
+        return None
+    return replace(budget, status=_disrupted(budget, pod, now))
+
+
+def is_daemon(pod: Pod) -> bool:
+    """Pods of a DaemonSet stay on a drained node."""
+    return controller_of_kind(pod.metadata, DaemonSet.__name__) is not None
+
+
+def is_mirror(pod: Pod) -> bool:
+    """Pods that a kubelet runs from a file stay as well."""
+    return MIRROR_ANNOTATION in pod.metadata.annotations
+
+
+def _needs_no_budget(pod: Pod) -> bool:
     """Pods that do not run, or are going already, may go whatever budgets say."""
     return pod.status.phase in ("Pending", *FINISHED_PHASES) or pod.metadata.deletion_timestamp is not None
 
 
-def budget_of(pod: Pod, budgets: Iterable[PodDisruptionBudget]) -> PodDisruptionBudget | None:
+def _budget_of(pod: Pod, budgets: Iterable[PodDisruptionBudget]) -> PodDisruptionBudget | None:
     """The one budget that covers the pod; raises if there are several."""
     covering = [budget for budget in budgets if _covers(budget, pod)]
     if len(covering) > 1:
@@ -40,20 +65,22 @@ def budget_of(pod: Pod, budgets: Iterable[PodDisruptionBudget]) -> PodDisruption
 
 
 def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
-    selector = budget.spec.selector
-    return selector is not None and compile_label_selector(selector).matches(pod.metadata.labels)
+    try:
+        return compile_label_selector(budget.spec.selector).matches(pod.metadata.labels)
+    except SelectorError:  # only in files: no server accepts it
+        return False
 
 
-def guards(budget: PodDisruptionBudget, unhealthy_policy: str | None, pod: Pod) -> bool:
+def _guards(budget: PodDisruptionBudget, pod: Pod) -> bool:
     """Whether the budget has a say: not about pods that are not ready, unless too few others are."""
     if is_ready(pod):
         return True
     status = budget.status or PodDisruptionBudgetStatus()
     is_kept = status.current_healthy >= status.desired_healthy > 0
-    return unhealthy_policy != _ALWAYS_ALLOW and not is_kept
+    return budget.spec.unhealthy_pod_eviction_policy != _ALWAYS_ALLOW and not is_kept
 
 
-def disrupted(budget: PodDisruptionBudget, pod: Pod, now: int) -> PodDisruptionBudgetStatus:
+def _disrupted(budget: PodDisruptionBudget, pod: Pod, now: int) -> PodDisruptionBudgetStatus:
     """The budget's status with one disruption fewer; raises if it allows none."""
     # Upstream: pkg/registry/core/pod/storage/eviction.go checkAndDecrement (v1.36).
     status = budget.status or PodDisruptionBudgetStatus()
@@ -74,11 +101,8 @@ def disrupted(budget: PodDisruptionBudget, pod: Pod, now: int) -> PodDisruptionB
 
 def about_to_go(pod: Pod, now: int) -> Pod:
     """The pod with the condition that says why it goes."""
-    condition = Condition(
-        type=DISRUPTION_TARGET, status=TRUE, reason="EvictionByEvictionAPI", message="Eviction API: evicting"
-    )
-    conditions = with_condition(pod.status.conditions, condition, format_time(now))
-    return replace(pod, status=replace(pod.status, conditions=conditions))
+    condition = Condition(type=DISRUPTION_TARGET, status=TRUE, reason=EVICTION_REASON, message="Eviction API: evicting")
+    return with_pod_condition(pod, condition, format_time(now))
 
 
 def _refusal(name: str, status: PodDisruptionBudgetStatus) -> TooManyRequests:

@@ -1,0 +1,52 @@
+"""Nodes that a timeline names and that never exist: a typing error, found before the run rather than by its result.
+
+Takes the objects at the start and what is planned. A node that a plan adds may be named before that: whether it is
+there at that time is for the run to find out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from difflib import get_close_matches
+
+from bayplan.analysis.simulation.inputs.commands import (
+    Command,
+    Cordon,
+    Delete,
+    Drain,
+    LabelObjects,
+    NodesFail,
+    NodesRecover,
+    Plan,
+    SetLabels,
+    SetTaints,
+    all_objects,
+)
+from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node
+
+
+def check_nodes(objects: Iterable[Object], plans: Sequence[Plan]) -> None:
+    """Raises InvalidObject with every plan that names a node which never exists."""
+    if not plans:
+        return
+    known = {obj.metadata.name for obj in all_objects(objects, plans) if isinstance(obj, Node)}
+    unknown = [(plan, name) for plan in plans for name in _nodes_of(plan.command) if name not in known]
+    if unknown:
+        raise InvalidObject([Fault(plan.source, f"Node {name}", "", _message(name, known)) for plan, name in unknown])
+
+
+def _nodes_of(command: Command) -> Iterator[str]:
+    match command:
+        case Cordon() | Drain() | NodesFail() | NodesRecover() | SetTaints() | SetLabels():
+            yield from command.nodes
+        case Delete() | LabelObjects():
+            yield from (target.name for target in command.targets if target.kind == Node.__name__)
+        case _:
+            return
+
+
+def _message(name: str, known: Collection[str]) -> str:
+    close = get_close_matches(name, sorted(known), n=1)
+    return "not found in the input, and no step adds it" + (f"; did you mean {close[0]}?" if close else "")

@@ -1,0 +1,55 @@
+"""`bayplan consolidate`: which nodes can be given back?"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+import click
+
+from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.main import EXIT_NO, EXIT_YES
+from bayplan.cli.options import CommandWithFiles
+from bayplan.report.answers.consolidate import consolidation_parts, drain_script
+
+
+@click.command(
+    "consolidate",
+    cls=CommandWithFiles,
+    epilog="Exit codes: 0 at least one node can be given back; 1 none was found; 2 bad input or usage.",
+)
+@click.option("-l", "--selector", default="", metavar="LABELS", help="Only nodes with these labels, such as pool=a.")
+@click.option("--max-nodes", type=click.IntRange(1), help="Give back no more nodes than this.")
+@click.option("--max-moves", type=click.IntRange(0), help="Move no more pods than this.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.1, 3600),
+    help="How long to search for more nodes, and for a proof that there are none. Default: 20.",
+)
+@click.option("--script", is_flag=True, help="Print a shell script with the kubectl commands instead.")
+@details_option
+@answer_options()
+def command(
+    asked: Asked, selector: str, max_nodes: int | None, max_moves: int | None, seconds: float | None, script: bool
+) -> int:
+    """Find the nodes that can be given back: as many as possible, with every pod running elsewhere.
+
+    Nothing is actually drained. A solver picks nodes; they are then drained as kubectl drain does it, within disruption
+    budgets, and the scheduler's own code decides where each pod goes. Nothing is preempted, and nodes with bare pods,
+    pods of Jobs or pods that a budget protects are kept.
+    """
+    answer = asked.cluster().consolidate(
+        selector=selector, max_nodes=max_nodes, max_moves=max_moves, seconds=seconds, **asked.settings()
+    )
+    if script:
+        sys.stdout.write(drain_script(answer))
+    else:
+        options = [("-l", selector), ("--max-nodes", max_nodes), ("--max-moves", max_moves), ("--seconds", seconds)]
+        given = [f"{name} {shlex.quote(str(value))}" for name, value in options if value not in (None, "")]
+        write_answer(
+            asked,
+            "Consolidate",
+            consolidation_parts(answer, " ".join(["bayplan consolidate", *given])),
+            answer.to_dict(),
+        )
+    return EXIT_YES if answer.nodes else EXIT_NO
