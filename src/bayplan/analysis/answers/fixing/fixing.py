@@ -15,6 +15,7 @@ from bayplan.analysis.answers.fixing.supplies import certain_lacks, supplied, su
 from bayplan.analysis.answers.fixing.surroundings import Edits, Found
 from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.analysis.answers.owners import short_name, workload_of
+from bayplan.analysis.references import Reference
 from bayplan.controllers.ownership import Ownership, is_terminal, key_of
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
@@ -22,6 +23,7 @@ from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.well_known import DEFAULT_NAMESPACE
+from bayplan.model.workloads import CronJob, Job
 
 #: Fixes in an answer, the smallest ones.
 FIXES_MAX = 10
@@ -92,4 +94,9 @@ def _origin(asking: Asking, pod: Pod) -> Origin:
     reference = workload_of(pod, Ownership(asking.cluster.objects))
     wanted = (reference.kind, reference.namespace, reference.name)
     workload = next((obj for obj in asking.cluster.objects if key_of(obj) == wanted), None)
+    if workload is None and reference.kind == Job.__name__:
+        # The next Job of a CronJob is planned under the CronJob's name.
+        wanted = (CronJob.__name__, *wanted[1:])
+        workload = next((obj for obj in asking.cluster.objects if key_of(obj) == wanted), None)
+        reference = Reference(*wanted) if workload is not None else reference
     return Origin(reference, None if isinstance(workload, Pod) else workload)
