@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 
 from bayplan.admission import admit
+from bayplan.analysis.answers.owners import belongs_to
 from bayplan.analysis.default_storage_class import missing_default_class
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
-from bayplan.analysis.explanation import Subject
+from bayplan.analysis.explanation import Siblings, Subject
 from bayplan.analysis.input_gaps import Gap, gaps_in
 from bayplan.analysis.profiles import fault_of
 from bayplan.analysis.references import POD, Reference, close_matches, misread_kind, not_found, parse_reference, written
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
 from bayplan.config.registry import queue_order
 from bayplan.controllers.budgets.status import fill_budget_status
-from bayplan.controllers.ownership import WORKLOADS
+from bayplan.controllers.ownership import WORKLOADS, Ownership
 from bayplan.controllers.workloads.job_pods import is_finished
 from bayplan.core.cache import Cache
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
@@ -126,7 +127,7 @@ class ClusterObjects:
         keys: list[str] = []
         for obj in self.objects:
             if isinstance(obj, Pod):
-                if _is_pending(obj):
+                if is_pending(obj):
                     keys.append(object_key(obj))
             elif isinstance(obj, WORKLOADS):
                 keys += self._workload_pods.by_workload.get(id(obj), ())
@@ -169,7 +170,7 @@ class ClusterObjects:
             for obj in self.objects:
                 if isinstance(obj, Pod) and (
                     (without and object_key(obj) == without)
-                    or (profiles is not None and _is_pending(obj) and not _may_be_nominated(obj, profiles, cache))
+                    or (profiles is not None and is_pending(obj) and not _may_be_nominated(obj, profiles, cache))
                 ):
                     continue
                 cache.add(obj)
@@ -203,12 +204,22 @@ class ClusterObjects:
     def planned(self, key: str) -> NewPod | None:
         """The pod of this name that a workload would create; a pod that exists comes first, unless it is over."""
         pod = self.pods.get(key)
-        return None if pod is not None and not _is_over(pod) else self._workload_pods.by_key.get(key)
+        return None if pod is not None and not is_over(pod) else self._workload_pods.by_key.get(key)
+
+    def lacking_pods(self, workload: Object) -> list[str]:
+        """Keys of the pods that the workload, one of the objects, has yet to create."""
+        return self._workload_pods.by_workload.get(id(workload), [])
 
     def wanted(self, text: str, namespace: str) -> Wanted:
-        """The pod that a user means by this text, or the next one of the workload. Raises InvalidObject."""
+        """The pod that a user means by this text. Of a workload, its first pending pod, or else the next one.
+
+        Raises InvalidObject.
+        """
         reference = parse_reference(text, namespace)
         if reference.kind != POD:
+            waiting = self._first_pending_of(reference)
+            if waiting is not None:
+                return waiting
             with locating(self.sources):
                 new = next_of(self.objects, reference.kind, reference.namespace, reference.name)
             if new is not None:
@@ -217,6 +228,27 @@ class ClusterObjects:
             pod = self.pods.get(text)
             return _wanted(pod) if pod is not None else self._find(reference)
         return self._find(reference)
+
+    def _first_pending_of(self, reference: Reference) -> Wanted | None:
+        """With how many of the workload's pods are pending."""
+        members = self._pods_of(reference)
+        pending = [key for key, pod in members.items() if is_pending(pod)]
+        if not pending:
+            return None
+        found = _wanted(members[pending[0]], self.planned(pending[0]))
+        return replace(found, subject=replace(found.subject, siblings=Siblings(len(pending), len(members))))
+
+    def _pods_of(self, reference: Reference) -> dict[str, Pod]:
+        """Pods of the workload that exist and are not over, and those that it lacks, in order of arrival."""
+        namespace, owners = reference.namespace, Ownership(self.objects)
+        existing = {
+            key: pod
+            for key, pod in self.pods.items()
+            if pod.metadata.namespace == namespace and not is_over(pod) and belongs_to(pod, reference, owners)
+        }
+        workload = owners.workloads.get((reference.kind, namespace, reference.name))
+        lacking = self.lacking_pods(workload) if workload is not None else []
+        return existing | {key: self._workload_pods.by_key[key].pod for key in lacking}
 
     def _find(self, reference: Reference) -> Wanted:
         if reference.kind == POD:
@@ -317,15 +349,15 @@ def unbound(pod: Pod) -> Pod:
 def check_pending(pod: Pod) -> None:
     if pod.spec.node_name:
         raise fault_of(pod, "spec.nodeName", f"already has node {pod.spec.node_name}, so it is not pending")
-    if _is_over(pod):
+    if is_over(pod):
         raise fault_of(pod, "status.phase", f"{pod.status.phase}: the pod has finished")
 
 
-def _is_pending(pod: Pod) -> bool:
-    return not pod.spec.node_name and not _is_over(pod)
+def is_pending(pod: Pod) -> bool:
+    return not pod.spec.node_name and not is_over(pod)
 
 
-def _is_over(pod: Pod) -> bool:
+def is_over(pod: Pod) -> bool:
     return pod.status.phase in FINISHED_PHASES
 
 

@@ -20,6 +20,14 @@ from bayplan.core.framework.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
+class Siblings:
+    """How many pods of a workload there should be, and how many of them are pending."""
+
+    pending: int
+    wanted: int
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """The pod in question."""
 
@@ -29,6 +37,7 @@ class Subject:
     runs_on: str = ""  # its node, if it has one already: the answer is as if it had none
     phase: str = ""
     workload: str = ""  # `Deployment prod/web` when the pod is only planned
+    siblings: Siblings | None = None  # when it was named by its workload, and is one of those that are pending
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -38,6 +47,7 @@ class Subject:
             "node": self.runs_on or None,
             "phase": self.phase,
             "workload": self.workload or None,
+            **({"pending": self.siblings.pending, "wanted": self.siblings.wanted} if self.siblings else {}),
         }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.fix import fix_parts
@@ -16,12 +16,15 @@ from bayplan.report.answers.fix import fix_parts
     epilog="Exit codes: 0 there is a fix, or the pod needs none; 1 no fix was found; 2 bad input or usage.",
 )
 @click.argument("pod")
+@details_option
 @answer_options()
 def command(asked: Asked, pod: str) -> int:
     """Find the smallest changes that would let POD run, each one verified, with kubectl commands.
 
-    POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web), which means the next pod it
-    would create. Single changes are tried first; if few of them work, pairs of changes as well.
+    POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web), which means its pending pods,
+    or one more if there are none. Single changes are tried first; if few of them work, pairs of changes as well. Each
+    is played to its end in a copy of the cluster: the workload is rolled out, evicted pods are placed again, and its
+    pending pods that run then are counted.
     """
     answer = asked.cluster().fix(pod, namespace=asked.namespace, **asked.settings())
     write_answer(asked, f"Fix for {answer.pod}", fix_parts(answer), answer.to_dict())

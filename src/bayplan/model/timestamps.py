@@ -58,6 +58,7 @@ def _days_in_month(year: int, month: int) -> int:
     return 29 if month == 2 and _is_leap(year) else _DAYS_IN_MONTH[month - 1]
 
 
+@lru_cache(maxsize=4_096)  # as with `_date`
 def _days_since_epoch(year: int, month: int, day: int) -> int:
     leap_days_before = (year + 3) // 4 - (year + 99) // 100 + (year + 399) // 400
     days_of_months_before = sum(_days_in_month(year, earlier) for earlier in range(1, month))

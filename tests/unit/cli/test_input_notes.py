@@ -103,8 +103,8 @@ def test_the_next_pod_of_a_cron_job_is_explained(bayplan: Bayplan, file_of: File
     assert said.code == 1
     assert document["pod"]["workload"] == "CronJob batch/nightly"
     assert "Insufficient cpu" in document["message"]
-    fixed = bayplan("fix", "batch/cronjob/nightly", "-f", file)
-    assert "/spec/jobTemplate/spec/template/spec/containers" in fixed.out
+    refused = bayplan("fix", "batch/cronjob/nightly", "-f", file)
+    assert (refused.code, "creates no pods until its schedule is due" in refused.err) == (2, True)
 
 
 def test_a_bad_template_of_a_cron_job_is_told_with_its_path(bayplan: Bayplan, file_of: FileOf) -> None:

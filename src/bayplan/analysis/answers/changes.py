@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -61,7 +62,7 @@ class Changed:
     start: Cluster  # the same with the pods that were deleted for good
     losses: list[Loss] = field(default_factory=list)
     updates: list[Deployment | StatefulSet | DaemonSet] = field(default_factory=list)  # with another template
-    now: int = 0  # as young as the youngest pod
+    now: int = 0  # for updates: as young as the youngest pod
 
     def arriving(self) -> list[str]:
         """Pods that cannot be in `start`, as long as those that were deleted are in it."""
@@ -107,7 +108,8 @@ def changed(cluster: Cluster, change: Change) -> Changed:
     reactions = _Reactions(after.objects, replaced)
     losses = [*deletion.losses, *reactions.losses()]
     start = _with_pods(after, gone.values()) if gone else after
-    return Changed(after, start, losses, list(_updates(replaced)), reactions.now)
+    updates = list(_updates(replaced))
+    return Changed(after, start, losses, updates, reactions.now if updates else 0)
 
 
 def _with_pods(cluster: Cluster, pods: Collection[Pod]) -> Cluster:
@@ -124,7 +126,11 @@ class _Reactions:
         self._replaced = replaced
         self._owners = Ownership(objects)
         self._objects = objects
-        self.now = max((_newest(obj) for obj in objects if isinstance(obj, Pod)), default=0)
+
+    @cached_property
+    def now(self) -> int:
+        """As young as the youngest pod."""
+        return max((_newest(obj) for obj in self._objects if isinstance(obj, Pod)), default=0)
 
     def losses(self) -> Iterator[Loss]:
         for pair in self._replaced:

@@ -31,6 +31,14 @@ def workload_of(pod: Pod, ownership: Ownership) -> Reference:
     return Reference(reference.kind, meta.namespace, reference.name)
 
 
+def belongs_to(pod: Pod, workload: Reference, ownership: Ownership) -> bool:
+    """Whether the workload controls the pod, directly or through another."""
+    direct = controller_reference(pod.metadata)
+    if direct is not None and (direct.kind, direct.name) == (workload.kind, workload.name):
+        return True
+    return workload_of(pod, ownership) == workload
+
+
 def short_name(reference: Reference) -> str:
     """`deployment/web`, `shop/deployment/web`, `shop/web-1` for a pod: as a command takes it."""
     if reference.kind == POD:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind
 from bayplan.report.answers.amounts import bare_amount
-from bayplan.report.answers.parts import Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Code, Details, Heading, Part, Sentence, Table, Tone
 from bayplan.report.words import counted, listed
 
 _NAMED = 3
 _PHRASES = {
+    Kind.SELECTOR_TYPO: "correct {what} to {after} in its node selector",
+    Kind.AFFINITY_TYPO: "correct {what} to {after} in its node affinity",
+    Kind.TOLERATION_TYPO: "correct {what} to {after} in its tolerations",
+    Kind.RESOURCE_TYPO: "correct the resource {what} to {after}",
+    Kind.CLAIM_TYPO: "correct the claim {before} to {after} in its volume {what}",
     Kind.GATES: "remove its scheduling gates ({what})",
     Kind.TOLERATION: "add a toleration for the taint {what}",
+    Kind.OWN_TOLERATION: "add a toleration for the taint {what}, which all nodes have that it asks for",
     Kind.NODE_SELECTOR: "drop {what} from its node selector",
     Kind.NODE_AFFINITY: "drop {what} from its node affinity",
     Kind.POD_AFFINITY: "drop its affinity to pods in the same {what}",
@@ -40,11 +46,16 @@ def fix_parts(answer: Fixes) -> Iterator[Part]:
         yield Sentence(f"{answer.pod} needs no fix: it is running on {answer.runs_on}.", Tone.GOOD)
         return
     yield from _headline(answer)
+    details: list[Part] = [Sentence(f"Now: {answer.message}", Tone.FAINT)] if answer.message else []
     if answer.fixes:
         yield Heading(_table_title(answer))
-        yield _table(answer.fixes)
-        for number, fix in enumerate(answer.fixes, start=1):
-            yield from _instructions(number, fix)
+        yield _table(answer)
+        (first, *others) = answer.fixes
+        yield from _instructions(1, first)
+        for number, fix in enumerate(others, start=2):
+            details += _instructions(number, fix)
+    if details:
+        yield Details(details)
 
 
 def _headline(answer: Fixes) -> Iterator[Part]:
@@ -57,30 +68,48 @@ def _headline(answer: Fixes) -> Iterator[Part]:
         yield Sentence(text, Tone.WARN)
     elif answer.fixes:
         first = answer.fixes[0]
-        yield Sentence(f"{answer.pod} would run on {first.node} if you {_phrase(first)}.", Tone.GOOD)
+        yield Sentence(_effect(answer, first), Tone.GOOD if first.fixed == answer.pending else Tone.WARN)
     else:
         text = f"No fix was found for {answer.pod}: no change to the pod or to a node is enough."
         yield Sentence(text, Tone.BAD)
-    if answer.message:
-        yield Sentence(f"Now: {answer.message}", Tone.FAINT)
 
 
 def _table_title(answer: Fixes) -> str:
     if answer.victims:
         return "Changes that avoid evictions, smallest first"
-    return f"{counted(len(answer.fixes), 'fix', 'fixes')}, verified with the scheduler's rules, smallest change first"
+    return f"{counted(len(answer.fixes), 'fix', 'fixes')}, each played to its end, best first"
 
 
-def _table(fixes: Sequence[Fix]) -> Table:
+def _effect(answer: Fixes, fix: Fix) -> str:
+    """What a fix does for the workload, in a sentence."""
+    condition = f"if you {_phrase(fix)}."
+    if answer.pending == 1 and not answer.fitting:
+        return f"{answer.pod} would run on {listed(fix.nodes, 1)} {condition}"
+    share = f"all {answer.pending:,}" if fix.fixed == answer.pending else f"{fix.fixed:,} of {answer.pending:,}"
+    if answer.fitting:
+        fitting = f"{answer.fitting:,} pending pods" if answer.fitting > 1 else "One pending pod"
+        others = "the other" if answer.pending == 1 else f"{share} others"
+        return f"{fitting} of {answer.workload} will run as things are, {others} would {condition}"
+    return f"{share.capitalize()} pending pods of {answer.workload} would run {condition}"
+
+
+def _table(answer: Fixes) -> Table:
     return Table(
-        ("#", "Change", "Then it runs on", "Pods that must leave"),
+        ("#", "Change", "Pending pods fixed", "Evicted"),
         [
-            (str(number), _phrase(fix), fix.node, listed(fix.victims, _NAMED) or "none")
-            for number, fix in enumerate(fixes, start=1)
+            (str(number), _phrase(fix), f"{fix.fixed:,} of {answer.pending:,}", _evicted(fix))
+            for number, fix in enumerate(answer.fixes, start=1)
         ],
         numeric=frozenset({"#"}),
-        flexible=frozenset({"Change", "Pods that must leave"}),
+        flexible=frozenset({"Change", "Evicted"}),
     )
+
+
+def _evicted(fix: Fix) -> str:
+    if not fix.victims:
+        return "none"
+    stranded = f"; {len(fix.left_pending):,} stay pending" if fix.left_pending else ""
+    return f"{listed(fix.victims, _NAMED)}{stranded}"
 
 
 def _instructions(number: int, fix: Fix) -> Iterator[Part]:
@@ -108,4 +137,7 @@ def _change_phrase(change: Change, fix: Fix) -> str:
         return f"move {counted(len(fix.victims), 'pod')} off {change.what}"
     if change.kind is Kind.ADD_NODE:
         return f"add a node like {change.what}" + (f" with {change.after}" if change.after else "")
-    return _PHRASES[change.kind].format(what=change.what, before=change.before, after=change.after)
+    phrase = _PHRASES[change.kind].format(what=change.what, before=change.before, after=change.after)
+    if change.matches is None:
+        return phrase
+    return f"{phrase} ({counted(change.matches, 'node')} ha{'s' if change.matches == 1 else 've'} it)"

@@ -12,7 +12,7 @@ WAITING = Fixes("default/x", "default/x", "", "", (), "no room")
 
 
 def with_fixes(*fixes: Fix) -> list[Part]:
-    return list(fix_parts(Fixes("default/x", "default/x", "", "", (), "no room", fixes)))
+    return list(fix_parts(Fixes("default/x", "default/x", "", "", (), "no room", fixes=fixes)))
 
 
 def first_line(answer: Fixes) -> str:
@@ -34,14 +34,14 @@ def first_line(answer: Fixes) -> str:
     ],
 )
 def test_the_first_line_says_what_to_do(change: Change, expected: str) -> None:
-    parts = with_fixes(Fix((change,), "n", ("default/y",)))
+    parts = with_fixes(Fix((change,), ("n",), 1, ("default/y",)))
     assert parts[0] == Sentence(f"default/x would run on n if you {expected}.", tone=parts[0].tone)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("kind", Kind)
 def test_every_kind_has_its_words(kind: Kind) -> None:
     assert "if you " in first_line(
-        Fixes("default/x", "default/x", "", "", (), "", (Fix((Change(kind, "it", 2, 1),), "n"),))
+        Fixes("default/x", "default/x", "", "", (), "", fixes=(Fix((Change(kind, "it", 2, 1),), ("n",)),))
     )
 
 
@@ -65,8 +65,8 @@ def test_answers_without_a_fix(answer: Fixes, expected: str) -> None:
 
 
 def test_commands_are_there_to_copy() -> None:
-    fix = Fix((Change(Kind.UNCORDON, "n"),), "n", patches=(Patch("kubectl uncordon n", "Careful."),))
-    by_hand = Fix((Change(Kind.ADD_NODE, "n"),), "n-copy")
+    fix = Fix((Change(Kind.UNCORDON, "n"),), ("n",), patches=(Patch("kubectl uncordon n", "Careful."),))
+    by_hand = Fix((Change(Kind.ADD_NODE, "n"),), ("n-copy",))
     parts = with_fixes(fix, by_hand)
     assert [part.text for part in parts if isinstance(part, Code)] == ["kubectl uncordon n"]
     assert Sentence("Careful.") in parts

@@ -1,6 +1,8 @@
 """What would let a pod run, as plain data, with the price list that ranks it.
 
-Amounts are milli-cores for cpu and whole units for all else. A change is the smaller the lower its price.
+Amounts are milli-cores for cpu and whole units for all else. The price says what an engineer would rather try first: a
+typo, then what costs nothing, such as uncordoning a node, then the workload's own requests and constraints, then what
+other workloads pay for. Tolerating the taint of somebody's dedicated nodes comes last, unless the pod asks for these.
 """
 
 from __future__ import annotations
@@ -13,9 +15,15 @@ from typing import Any
 class Kind(StrEnum):
     """What is changed."""
 
+    SELECTOR_TYPO = "nodeSelectorTypo"
+    AFFINITY_TYPO = "nodeAffinityTypo"
+    TOLERATION_TYPO = "tolerationTypo"
+    RESOURCE_TYPO = "resourceTypo"
+    CLAIM_TYPO = "volumeClaimTypo"
     GATES = "schedulingGates"
     REQUEST = "request"
     TOLERATION = "toleration"
+    OWN_TOLERATION = "ownToleration"  # of nodes that the pod asks for
     NODE_SELECTOR = "nodeSelector"
     NODE_AFFINITY = "nodeAffinity"
     POD_AFFINITY = "podAffinity"
@@ -41,13 +49,17 @@ class Kind(StrEnum):
 
 #: What a change costs, whatever its extent.
 PRICES = {
+    Kind.SELECTOR_TYPO: 0.01,
+    Kind.AFFINITY_TYPO: 0.01,
+    Kind.TOLERATION_TYPO: 0.01,
+    Kind.RESOURCE_TYPO: 0.01,
+    Kind.CLAIM_TYPO: 0.01,
     Kind.GATES: 0.05,
-    Kind.REQUEST: 0.0,
-    Kind.SKEW: 0.1,
-    Kind.TOLERATION: 0.2,
-    Kind.UNCORDON: 0.3,
+    Kind.OWN_TOLERATION: 0.05,
+    Kind.UNCORDON: 0.1,
+    Kind.REQUEST: 0.15,
+    Kind.SKEW: 0.25,
     Kind.SPREAD: 0.3,
-    Kind.UNTAINT: 0.35,
     Kind.NODE_SELECTOR: 0.4,
     Kind.NODE_AFFINITY: 0.4,
     Kind.POD_AFFINITY: 0.4,
@@ -62,9 +74,11 @@ PRICES = {
     Kind.RESOURCE_CLAIM: 0.45,
     Kind.RESOURCE_CLAIM_TEMPLATE: 0.45,
     Kind.DEVICE_CLASS: 0.45,
-    Kind.PRIORITY: 0.5,
-    Kind.FREE: 0.6,
-    Kind.ADD_NODE: 0.9,
+    Kind.ADD_NODE: 0.7,
+    Kind.PRIORITY: 0.8,
+    Kind.FREE: 0.9,
+    Kind.UNTAINT: 1.3,
+    Kind.TOLERATION: 1.4,
 }
 #: What each pod that has to go, and each step of a skew beyond the first, adds.
 PER_STEP = 0.1
@@ -79,6 +93,7 @@ class Change:
     before: int | str | None = None
     after: int | str | None = None
     extent: float = 0.0  # what it costs beyond the price of its kind
+    matches: int | None = None  # nodes that have what is named instead
 
     @property
     def price(self) -> float:
@@ -90,6 +105,8 @@ class Change:
             plain["before"] = self.before
         if self.after is not None:
             plain["after"] = self.after
+        if self.matches is not None:
+            plain["matches"] = self.matches
         return plain
 
 
@@ -106,11 +123,13 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Changes that let the pod run."""
+    """Changes that let the pod run, or some of the pods of its workload."""
 
     changes: tuple[Change, ...]
-    node: str  # where it then runs
-    victims: tuple[str, ...] = ()  # pods that then have to go
+    nodes: tuple[str, ...]  # where they then run
+    fixed: int = 1  # how many of the pending pods of the workload run then
+    victims: tuple[str, ...] = ()  # pods of other workloads that have to go
+    left_pending: tuple[str, ...] = ()  # those of them that get no other node
     patches: tuple[Patch, ...] = ()
 
     @property
@@ -121,8 +140,10 @@ class Fix:
         return {
             "changes": [change.to_dict() for change in self.changes],
             "price": round(self.price, 3),
-            "node": self.node,
+            "nodes": list(self.nodes),
+            "fixed": self.fixed,
             "victims": list(self.victims),
+            "leftPending": list(self.left_pending),
             "patches": [patch.to_dict() for patch in self.patches],
         }
 
@@ -137,6 +158,8 @@ class Fixes:
     fits_on: str  # the node that takes it as it is, perhaps once its victims are gone
     victims: tuple[str, ...]  # whom the scheduler would evict for it as it is
     message: str  # why it does not run
+    pending: int = 1  # pods of the workload that do not run
+    fitting: int = 0  # further pods of the workload that will run without any fix
     fixes: tuple[Fix, ...] = ()
 
     @property
@@ -152,5 +175,7 @@ class Fixes:
             "fitsOn": self.fits_on or None,
             "victims": list(self.victims),
             "message": self.message,
+            "pending": self.pending,
+            "fitting": self.fitting,
             "fixes": [fix.to_dict() for fix in self.fixes],
         }

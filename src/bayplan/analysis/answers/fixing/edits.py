@@ -14,17 +14,19 @@ from dataclasses import dataclass
 
 from bayplan.analysis.answers.fixing.answer import Change, Kind
 from bayplan.analysis.answers.nodes_needed import lasting_taints
+from bayplan.core.columns.node_selectors import required_nodes
 from bayplan.core.plugins.pod_topology_spread.constraints import HARD, SOFT
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.meta import LabelSelectorRequirement
 from bayplan.model.node import Node, Taint
-from bayplan.model.pod import NodeSelector, PodSpec, Toleration
+from bayplan.model.pod import NodeSelector, NodeSelectorTerm, PodSpec, Toleration
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE, any_tolerates
 
 #: Like those of Kubernetes, these say what is the matter with a node; to tolerate them would not make it any better.
 _OF_CLOUDS = "node.cloudprovider.kubernetes.io/"
 #: Taints that are tried, the most common ones.
 TAINTS_MAX = 20
+TOLERATIONS = frozenset({Kind.TOLERATION, Kind.OWN_TOLERATION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +117,42 @@ def written_taint(taint: Taint) -> str:
 
 def _tolerations(spec: PodSpec, nodes: Iterable[Node]) -> Iterator[Edit]:
     found: Counter[tuple[str, str, str]] = Counter()
+    wanted: Counter[tuple[str, str, str]] = Counter()  # on nodes that the pod asks for
+    asked_for = 0
     for node in nodes:
+        is_wanted = asks_for(spec, node)
+        asked_for += is_wanted
         for taint in lasting_taints(node):
             if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not taint.key.startswith(_OF_CLOUDS):
                 found[taint.key, taint.value, taint.effect] += 1
-    for (key, value, effect), _ in found.most_common(TAINTS_MAX):
+                wanted[taint.key, taint.value, taint.effect] += is_wanted
+    for identity, _ in found.most_common(TAINTS_MAX):
+        key, value, effect = identity
         taint = Taint(key=key, value=value, effect=effect)
         if not any_tolerates(spec.tolerations, taint):
-            yield Edit(Change(Kind.TOLERATION, written_taint(taint)), _tolerate(taint))
+            kind = Kind.OWN_TOLERATION if asked_for and wanted[identity] == asked_for else Kind.TOLERATION
+            yield Edit(Change(kind, written_taint(taint)), _tolerate(taint))
+
+
+def asks_for(spec: PodSpec, node: Node) -> bool:
+    """Whether the pod asks for such nodes: it selects them, or needs something that not every node has."""
+    scarce = [name for name in requested_names(spec) if "/" in name]
+    required = required_nodes(spec)
+    if not scarce and not required.restricts:
+        return False
+    return all(node.status.allocatable.get(name) for name in scarce) and required.allow(node)
+
+
+def requested_names(spec: PodSpec) -> list[str]:
+    """The resources that containers request."""
+    every = (*spec.containers, *spec.init_containers)
+    return list(dict.fromkeys(name for container in every for name in container.resources.requests))
+
+
+def required_terms(spec: PodSpec) -> list[NodeSelectorTerm]:
+    """Of its node affinity."""
+    required = _required(spec)
+    return required.node_selector_terms if required is not None else []
 
 
 def _tolerate(taint: Taint) -> Callable[[PodSpec], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bayplan.admission.priority import PriorityClasses
@@ -10,12 +11,17 @@ from bayplan.analysis.answers.exposure.probing import Outcome
 from bayplan.analysis.answers.fixing.answer import Fix, Fixes
 from bayplan.analysis.answers.fixing.edits import without_device_claim, without_gates
 from bayplan.analysis.answers.fixing.patches import Origin, patches_for
+from bayplan.analysis.answers.fixing.rehearsing import Rehearsal
 from bayplan.analysis.answers.fixing.searching import Searching
-from bayplan.analysis.answers.fixing.supplies import certain_lacks, supplied, supply_device_claims
+from bayplan.analysis.answers.fixing.supplies import certain_lacks, supplies, supply_device_claims
 from bayplan.analysis.answers.fixing.surroundings import Edits, Found
 from bayplan.analysis.answers.fixing.trying import Trying
+from bayplan.analysis.answers.fixing.typos import corrected_claims
 from bayplan.analysis.answers.owners import short_name, workload_of
-from bayplan.analysis.references import Reference
+from bayplan.analysis.answers.playing import settled
+from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.cluster_objects import is_pending
+from bayplan.analysis.references import POD, not_found, parse_reference
 from bayplan.controllers.ownership import Ownership, is_terminal, key_of
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
@@ -23,14 +29,50 @@ from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.well_known import DEFAULT_NAMESPACE
-from bayplan.model.workloads import CronJob, Job
+from bayplan.model.workloads import CronJob
 
-#: Fixes in an answer, the smallest ones.
-FIXES_MAX = 10
+#: Fixes in an answer, the best ones.
+FIXES_MAX = 5
+#: Fixes that are rehearsed, each in a copy of the whole cluster.
+REHEARSED_MAX = 12
 
 
 def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> Fixes:
-    """For the pod, or the next pod of the workload, that the text names. Raises InvalidObject."""
+    """For the pod, or the pods of the workload, that the text names. Raises InvalidObject.
+
+    Whatever else is pending is placed first, as it will be: a fix for a node that another pod takes would be none.
+    """
+    _check_creates_pods(asking.cluster, text, namespace)
+    pending = _pending(asking.cluster, text, namespace)
+    if not pending:
+        return _fixes_of(asking, text, namespace)
+    later = asking.of(settled(asking))
+    left = _pending(later.cluster, text, namespace)
+    if not left:
+        return _fixes_of(asking, text, namespace)
+    return replace(_fixes_of(later, text, namespace), fitting=pending - left)
+
+
+def _check_creates_pods(cluster: Cluster, text: str, namespace: str) -> None:
+    """A fix is rehearsed with the workload's pods. Raises InvalidObject if it creates none for now."""
+    reference = parse_reference(text, namespace)
+    if reference.kind == CronJob.__name__ and text not in cluster.pods:
+        cluster.wanted(text, namespace)  # raises if there is no such CronJob
+        raise not_found(
+            str(reference),
+            "creates no pods until its schedule is due; ask for a fix when one is pending, or ask `bayplan explain`",
+        )
+
+
+def _pending(cluster: Cluster, text: str, namespace: str) -> int:
+    """How many pods that the text means are pending. Raises InvalidObject."""
+    wanted = cluster.wanted(text, namespace)
+    if wanted.subject.siblings is not None:
+        return wanted.subject.siblings.pending
+    return int(parse_reference(text, namespace).kind == POD and is_pending(wanted.pod))
+
+
+def _fixes_of(asking: Asking, text: str, namespace: str) -> Fixes:
     cache = asking.cache()
     pod = asking.pending(text, cache, namespace)
     origin = _origin(asking, pod)
@@ -47,6 +89,7 @@ def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> F
     held_back = trying.held_back(base)
     outcome = Outcome() if held_back else trying.decide(base)
     found = _released(trying, base) if held_back else _found(asking, trying, base, outcome)
+    rehearsal = Rehearsal(asking, pod, origin) if found else None
     return Fixes(
         pod=object_key(pod),
         workload=name,
@@ -54,13 +97,29 @@ def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> F
         fits_on="" if base else outcome.node,
         victims=() if base else outcome.victims,
         message=held_back or trying.message(base),
-        fixes=tuple(
-            Fix(
-                each.changes, each.outcome.node, each.outcome.victims, patches_for(pod, origin, each.edits, each.around)
-            )
-            for each in found[:FIXES_MAX]
-        ),
+        pending=rehearsal.pending if rehearsal is not None else 1,
+        fixes=tuple(_rehearsed(rehearsal, found, origin)) if rehearsal is not None else (),
     )
+
+
+def _rehearsed(rehearsal: Rehearsal, found: Sequence[Found], origin: Origin) -> list[Fix]:
+    """Fixes that help the workload and harm none of its pods; the more pods they help, and the fewer are evicted, the
+    earlier they come.
+    """
+    fixes: list[Fix] = []
+    for each in found[:REHEARSED_MAX]:
+        came = rehearsal.rehearse(each)
+        if came is None or not came.fixed or came.harms_own:
+            continue
+        if rehearsal.evicts_anyway and len(came.victims) >= rehearsal.evicts_anyway:
+            continue
+        patches = patches_for(rehearsal.pod, origin, each.edits, each.around)
+        fixes.append(Fix(each.changes, came.nodes, came.fixed, came.victims, came.left_pending, patches))
+        if len(fixes) == FIXES_MAX:
+            break
+    if rehearsal.evicts_anyway:
+        return sorted(fixes, key=lambda fix: (-fix.fixed, len(fix.victims)))
+    return sorted(fixes, key=lambda fix: (-fix.fixed, len(fix.left_pending) > 0))
 
 
 def _released(trying: Trying, base: Edits) -> list[Found]:
@@ -75,10 +134,12 @@ def _found(asking: Asking, trying: Trying, base: Edits, outcome: Outcome) -> lis
     lacks = certain_lacks(trying)
     if not lacks:
         return _searched(asking, trying, base, outcome, is_enough=bool(base))
-    with supplied(trying, lacks):
+    objects = supplies(lacks)
+    with trying.objects_there(objects):
         found = _searched(asking, trying, base, trying.decide(base), is_enough=True)
     changes = tuple(lack.change for lack in lacks)
-    return [replace(each, around=(*changes, *each.around)) for each in found]
+    supplied = [replace(each, around=(*changes, *each.around), objects=(*objects, *each.objects)) for each in found]
+    return [*corrected_claims(trying, base), *supplied]
 
 
 def _searched(asking: Asking, trying: Trying, base: Edits, outcome: Outcome, *, is_enough: bool) -> list[Found]:
@@ -94,9 +155,4 @@ def _origin(asking: Asking, pod: Pod) -> Origin:
     reference = workload_of(pod, Ownership(asking.cluster.objects))
     wanted = (reference.kind, reference.namespace, reference.name)
     workload = next((obj for obj in asking.cluster.objects if key_of(obj) == wanted), None)
-    if workload is None and reference.kind == Job.__name__:
-        # The next Job of a CronJob is planned under the CronJob's name.
-        wanted = (CronJob.__name__, *wanted[1:])
-        workload = next((obj for obj in asking.cluster.objects if key_of(obj) == wanted), None)
-        reference = Reference(*wanted) if workload is not None else reference
     return Origin(reference, None if isinstance(workload, Pod) else workload)

@@ -18,7 +18,7 @@ import msgspec
 
 from bayplan.admission.stored import looks_stored
 from bayplan.analysis.answers.fixing.answer import Change, Kind, Patch
-from bayplan.analysis.answers.fixing.edits import Edit
+from bayplan.analysis.answers.fixing.edits import TOLERATIONS, Edit
 from bayplan.analysis.answers.fixing.trying import edited_spec
 from bayplan.analysis.references import POD, Reference
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
@@ -64,7 +64,7 @@ _SUPPLY_NOTES = {
 }
 _TEMPLATE_PATH, _CRON_JOB_PATH = "/spec/template/spec", "/spec/jobTemplate/spec/template/spec"
 #: What may be done to a pod that exists.
-_IN_PLACE = {Kind.TOLERATION, Kind.GATES}
+_IN_PLACE = {*TOLERATIONS, Kind.GATES}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import combinations
 
 from bayplan.analysis.answers.fixing.answer import Change, Kind
-from bayplan.analysis.answers.fixing.edits import Edit, edits_of, with_skew
+from bayplan.analysis.answers.fixing.edits import TOLERATIONS, Edit, edits_of, with_skew
 from bayplan.analysis.answers.fixing.requests import asked, lowered, lowest
 from bayplan.analysis.answers.fixing.supplies import supply_device_classes, supply_volumes
 from bayplan.analysis.answers.fixing.surroundings import (
@@ -27,6 +27,7 @@ from bayplan.analysis.answers.fixing.surroundings import (
     untaint,
 )
 from bayplan.analysis.answers.fixing.trying import Trying
+from bayplan.analysis.answers.fixing.typos import corrections_of
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.meta import INT32_MAX
@@ -93,7 +94,7 @@ class Searching:
             edit = knob.nearest(lambda edit: trying.fits((*base, edit)))
             edits = (*base, edit)
             yield Found(edits, trying.decide(edits))
-            if edit.change.kind is Kind.TOLERATION:
+            if edit.change.kind in TOLERATIONS:
                 found = untaint(trying, edits)
                 if found is not None:
                     yield found
@@ -160,6 +161,8 @@ def _knobs(spec: PodSpec, trying: Trying) -> Iterator[Knob]:
         floor = lowest(spec, resource)
         if amount > floor:
             yield Knob(_lowering(spec, resource, amount, gates), mild=amount, extreme=floor)
+    for edit in corrections_of(spec, trying.nodes.values()):
+        yield Knob(_always(edit), mild=0, extreme=1)
     for edit in edits_of(spec, trying.nodes.values()):
         if edit.change.kind is Kind.SPREAD:
             skew = spec.topology_spread_constraints[edit.position].max_skew

@@ -10,7 +10,6 @@ invented for a pod that could run without it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from bayplan.analysis.answers.fixing.answer import Change, Kind
@@ -54,14 +53,16 @@ def supply_volumes(trying: Trying, edits: Edits) -> Found | None:
     lacks = [lack for lack in _lacks(trying) if not lack.is_certain]
     if not lacks:
         return None
-    with supplied(trying, lacks):
+    objects = supplies(lacks)
+    with trying.objects_there(objects):
         outcome = trying.decide(edits)
-    return Found(edits, outcome, tuple(lack.change for lack in lacks)) if outcome.node else None
+    changes = tuple(lack.change for lack in lacks)
+    return Found(edits, outcome, changes, objects=objects) if outcome.node else None
 
 
-def supplied(trying: Trying, lacks: Sequence[Lack]) -> AbstractContextManager[None]:
-    """While the claims have what they lack."""
-    return trying.objects_there([obj for lack in lacks for obj in _bound(lack.claim)])
+def supplies(lacks: Sequence[Lack]) -> tuple[Object, ...]:
+    """What the claims lack: volumes, and the claims bound to them."""
+    return tuple(obj for lack in lacks for obj in _bound(lack.claim))
 
 
 def _lacks(trying: Trying) -> Iterator[Lack]:
@@ -130,7 +131,7 @@ def supply_device_claims(trying: Trying, edits: Edits) -> Found | None:
     if not lacking or trying.held_back((*edits, *without)):
         return None
     outcome = trying.decide((*edits, *without))
-    return Found(edits, outcome, tuple(lacking.values())) if outcome.node else None
+    return Found(edits, outcome, tuple(lacking.values()), assumed=without) if outcome.node else None
 
 
 def supply_device_classes(trying: Trying, edits: Edits) -> Found | None:
@@ -139,9 +140,11 @@ def supply_device_classes(trying: Trying, edits: Edits) -> Found | None:
     missing = [name for name in dict.fromkeys(_class_names(trying)) if name not in known]
     if not missing:
         return None
-    with trying.objects_there([DeviceClass(metadata=ObjectMeta(name=name)) for name in missing]):
+    classes = tuple(DeviceClass(metadata=ObjectMeta(name=name)) for name in missing)
+    with trying.objects_there(classes):
         outcome = trying.decide(edits)
-    return Found(edits, outcome, tuple(Change(Kind.DEVICE_CLASS, name) for name in missing)) if outcome.node else None
+    changes = tuple(Change(Kind.DEVICE_CLASS, name) for name in missing)
+    return Found(edits, outcome, changes, objects=classes) if outcome.node else None
 
 
 def _class_names(trying: Trying) -> Iterator[str]:

@@ -19,6 +19,7 @@ from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.controllers.ownership import controller_of_kind
 from bayplan.core.plugins.volume_claims import claim_use
 from bayplan.model.cluster import PriorityClass
+from bayplan.model.kinds import Object
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.node import Node
 from bayplan.model.pod import PodSpec, Toleration
@@ -36,6 +37,9 @@ class Found:
     edits: Edits
     outcome: Outcome
     around: tuple[Change, ...] = ()  # changes of the cluster
+    objects: tuple[Object, ...] = ()  # nodes, claims and classes as they are with these changes
+    evicted: tuple[str, ...] = ()  # pods that somebody has to move
+    assumed: Edits = ()  # what the pod is tried with in place of something that is not known
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -59,10 +63,12 @@ def uncordon(trying: Trying, edits: Edits) -> Found | None:
     if node is None or not node.spec.unschedulable:
         return None
     taints = [taint for taint in node.spec.taints if taint.key != UNSCHEDULABLE]
-    with trying.changed_node(_with_spec(node, unschedulable=False, taints=taints)):
+    uncordoned = _with_spec(node, unschedulable=False, taints=taints)
+    with trying.changed_node(uncordoned):
         outcome = trying.decide(edits)
     name = node.metadata.name
-    return Found(edits, outcome, (Change(Kind.UNCORDON, name),)) if _fits_on(outcome, name) else None
+    change = Change(Kind.UNCORDON, name)
+    return Found(edits, outcome, (change,), objects=(uncordoned,)) if _fits_on(outcome, name) else None
 
 
 def untaint(trying: Trying, edits: Edits) -> Found | None:
@@ -72,11 +78,12 @@ def untaint(trying: Trying, edits: Edits) -> Found | None:
     if node is None:
         return None
     taints = [taint for taint in node.spec.taints if written_taint(taint) != tolerating.change.what]
-    with trying.changed_node(_with_spec(node, unschedulable=node.spec.unschedulable, taints=taints)):
+    untainted = _with_spec(node, unschedulable=node.spec.unschedulable, taints=taints)
+    with trying.changed_node(untainted):
         outcome = trying.decide(others)
     name = node.metadata.name
     change = Change(Kind.UNTAINT, name, before=tolerating.change.what)
-    return Found(tuple(others), outcome, (change,)) if _fits_on(outcome, name) else None
+    return Found(tuple(others), outcome, (change,), objects=(untainted,)) if _fits_on(outcome, name) else None
 
 
 def free(trying: Trying, edits: Edits) -> Found | None:
@@ -90,7 +97,7 @@ def free(trying: Trying, edits: Edits) -> Found | None:
     if not _fits_on(outcome, cleared.node):
         return None
     change = Change(Kind.FREE, cleared.node, extent=_extent(len(cleared.victims)))
-    return Found(edits, Outcome(cleared.node, cleared.victims), (change,))
+    return Found(edits, Outcome(cleared.node, cleared.victims), (change,), evicted=cleared.victims)
 
 
 def raising_priority(classes: Sequence[PriorityClass]) -> Family:
@@ -126,11 +133,13 @@ def _add_node(trying: Trying, edits: Edits, labels: dict[str, str]) -> Found | N
         made.metadata.labels |= labels
         daemons = [trying.stored_pod(key) for key in trying.pods_on(node.metadata.name)]
         daemons = [pod for pod in daemons if controller_of_kind(pod.metadata, "DaemonSet")]
-        with trying.new_node(made, daemons_like(daemons, made.metadata.name)):
+        own_daemons = list(daemons_like(daemons, made.metadata.name))
+        with trying.new_node(made, own_daemons):
             outcome = trying.decide(edits)
         if _fits_on(outcome, made.metadata.name):
             written = ", ".join(f"{key}={value}" for key, value in labels.items())
-            return Found(edits, outcome, (Change(Kind.ADD_NODE, node.metadata.name, after=written or None),))
+            change = Change(Kind.ADD_NODE, node.metadata.name, after=written or None)
+            return Found(edits, outcome, (change,), objects=(made, *own_daemons))
     return None
 
 

@@ -159,13 +159,13 @@ def test_a_new_node_has_the_daemons_of_its_kind() -> None:
 
 def test_the_smallest_change_comes_first() -> None:
     answer = fixes_of(node("n"), BUSY, pod("x").cpu("1100m"))
-    assert kinds(answer) == [(Kind.REQUEST,), (Kind.FREE,), (Kind.ADD_NODE,)]
+    assert kinds(answer) == [(Kind.REQUEST,), (Kind.ADD_NODE,), (Kind.FREE,)]
     assert [fix.price for fix in answer.fixes] == sorted(fix.price for fix in answer.fixes)
 
 
 def test_pairs_are_found_where_single_changes_are_few() -> None:
     answer = fixes_of(node("n").taint("gpu"), pod("x").node_selector(disk="ssd"))
-    assert kinds(answer)[0] == (Kind.TOLERATION, Kind.NODE_SELECTOR)
+    assert kinds(answer)[0] == (Kind.NODE_SELECTOR, Kind.TOLERATION)
 
 
 def test_a_pair_is_no_larger_than_it_must_be() -> None:

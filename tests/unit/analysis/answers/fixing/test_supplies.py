@@ -75,7 +75,7 @@ def test_what_is_missing_is_named_and_enough(there: list[Object], change: Change
     objects = deepcopy([NODE, *there])
     found = {fix.changes: fix for fix in Cluster(deepcopy(objects)).fix("x").fixes}
     fix = found[change,]
-    assert (fix.node, fix.victims, bool(fix.patches[0].note)) == ("n", (), True)
+    assert (fix.nodes[0], fix.victims, bool(fix.patches[0].note)) == ("n", (), True)
     names = {(type(obj), obj.metadata.name) for obj in provided}
     others = [obj for obj in objects if (type(obj), obj.metadata.name) not in names]
     assert Cluster([*others, *deepcopy(provided)]).place(["default/x"]).decisions[0].node == "n"
@@ -91,7 +91,7 @@ def test_whatever_else_is_in_the_way_is_part_of_the_fix() -> None:
     wanting = make.pod("x").cpu("99").claim("data").manifest().obj()
     (fix,) = Cluster([deepcopy(NODE), wanting]).fix("x").fixes
     assert [change.kind for change in fix.changes] == [Kind.REQUEST, Kind.VOLUME_CLAIM]
-    assert (fix.node, fix.changes[0].after) == ("n", 4000)
+    assert (fix.nodes[0], fix.changes[0].after) == ("n", 4000)
 
 
 def test_nothing_is_provided_for_a_pod_that_lacks_something_else() -> None:
@@ -108,7 +108,7 @@ def test_a_new_node_is_where_the_volume_is() -> None:
     assert fix.changes == (Change(Kind.ADD_NODE, "n", after=f"{ZONE}=b"),)
     added = make.node("n-copy").label(ZONE, "b").obj()
     assert isinstance(added, Node)
-    assert Cluster([*deepcopy(objects), added]).place(["default/x"]).decisions[0].node == fix.node
+    assert Cluster([*deepcopy(objects), added]).place(["default/x"]).decisions[0].node == fix.nodes[0]
 
 
 def test_a_claim_for_devices_that_nobody_has_can_be_dropped() -> None:

@@ -1,0 +1,39 @@
+"""What a cluster comes to when everything that is pending is tried, with a change made to it or without.
+
+Losses come first, then what is pending is tried, then workloads with a new template are rolled out one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bayplan.analysis.answers.asking import Asking
+from bayplan.analysis.answers.changes import Changed
+from bayplan.analysis.answers.course import Cause, Course
+from bayplan.analysis.answers.updates import Update, update
+from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.cluster_objects import is_over
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
+
+
+def played(asking: Asking, made: Changed, evicted: Sequence[str] = ()) -> tuple[Course, tuple[Update, ...]]:
+    """What the cluster comes to, if somebody evicts these pods as well. Raises InvalidObject for a bad template."""
+    course = Course(asking.of(made.start))
+    for loss in made.losses:
+        course.remove(loss.pods, loss.cause, loss.by, for_good=loss.for_good)
+    course.remove(evicted, Cause.DELETED, "", for_good=False)
+    course.enqueue(made.cluster.prepared(made.arriving(), course.cache))
+    course.settle()
+    return course, tuple(update(course, workload, made.cluster.objects, made.now) for workload in made.updates)
+
+
+def settled(asking: Asking) -> Cluster:
+    """The cluster once its pending pods have been tried, those that get no node among them."""
+    cluster = asking.cluster
+    course, _ = played(asking, Changed(cluster, cluster))
+    others: list[Object] = [obj for obj in cluster.objects if not isinstance(obj, Pod) or is_over(obj)]
+    waiting = [cluster.pods[key] for key in (*course.waiting, *course.held_back) if key in cluster.pods]
+    planned = {id(new.origin): new.origin for key in course.pods if (new := cluster.planned(key)) is not None}
+    along = [obj for origin in planned.values() for obj in origin.along]
+    return Cluster([*others, *along, *course.pods.values(), *waiting], sources=cluster.sources)
