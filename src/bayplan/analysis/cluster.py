@@ -289,6 +289,7 @@ class Cluster(ClusterObjects):
         replicas: int | None = None,
         nodes: Sequence[str] = (),
         evicting: bool = True,
+        pool_labels: Sequence[str] = (),
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
     ) -> Capacity:
@@ -301,12 +302,22 @@ class Cluster(ClusterObjects):
             replicas: how many are wanted; if they do not fit, the answer has the number of nodes of each kind it takes.
             nodes: the kinds of nodes to add (`8cpu,32Gi`, or a file with nodes); none: those in the cluster.
             evicting: count once more, with pods of lower priority evicted.
+            pool_labels: labels of nodes that make a pool; none: instance type and taints.
         """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.capacity import capacity  # noqa: PLC0415
 
         asking = Asking.about(self, config, feature_gates, foreign_victims)
-        return capacity(asking, pods, workloads, namespace=namespace, replicas=replicas, nodes=nodes, evicting=evicting)
+        return capacity(
+            asking,
+            pods,
+            workloads,
+            namespace=namespace,
+            replicas=replicas,
+            nodes=nodes,
+            evicting=evicting,
+            pool_labels=pool_labels,
+        )
 
     def audit(
         self,

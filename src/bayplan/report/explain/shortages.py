@@ -8,8 +8,8 @@ from typing import Any
 from bayplan.core.columns.resources import CPU_NAME
 from bayplan.report.answers.parts import Part, Sentence
 
-_UNITS = (("Ei", 1 << 60), ("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
-_COUNTED_IN_BYTES = ("memory", "ephemeral-storage", "hugepages-")
+UNITS = (("Ei", 1 << 60), ("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
+COUNTED_IN_BYTES = ("memory", "ephemeral-storage", "hugepages-")
 
 
 def shortage_parts(shortages: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
@@ -30,8 +30,8 @@ def written_amount(resource: str, amount: int) -> str:
     """As one would write it in a manifest: `1500m`, `4`, `8Gi`."""
     if resource == CPU_NAME:
         return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if resource.startswith(_COUNTED_IN_BYTES):
-        for unit, size in _UNITS:
+    if resource.startswith(COUNTED_IN_BYTES):
+        for unit, size in UNITS:
             if amount >= size:
                 return f"{amount / size:.4g}{unit}"
     return str(amount)
