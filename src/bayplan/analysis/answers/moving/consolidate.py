@@ -1,9 +1,9 @@
 """Which nodes can be given back: as many as possible, with every pod that leaves them running elsewhere.
 
-A solver picks nodes whose pods have room on the others, by resources; then they are drained one after another with real
-decisions, all of them cordoned first. A node whose pods do not get another node, or that a budget blocks, is left out,
-and nodes beyond the solver's choice are tried while there is time. The answer says how many nodes could be given back
-at most. What happens when the next node fails is not looked at.
+A solver picks nodes whose pods have room on the others, by resources; in a huge cluster those with the fewest pods are
+picked. They are drained one after another with real decisions, all of them cordoned first. A node whose pods do not get
+another node, or that a budget blocks, is left out, and nodes beyond the first choice are tried while there is time. The
+answer says how many nodes could be given back at most. What happens when the next node fails is not looked at.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from bayplan.analysis.answers.moving.playing import settled
 from bayplan.analysis.answers.moving.room import VARIABLES_MAX
 from bayplan.analysis.answers.moving.stock import Fixed, Kind, Lot, Stock, take_stock
 from bayplan.analysis.integer_program import IntegerProgram
+from bayplan.core.columns import BoolArray, IntArray
 from bayplan.core.columns.resources import CPU_NAME
 from bayplan.model.node import Node
 from bayplan.model.quantity import milli_quantity, whole_quantity
@@ -32,6 +33,10 @@ from bayplan.model.quantity import milli_quantity, whole_quantity
 _NO_OBSTACLE = (Fixed.DAEMON, Fixed.LEAVING)
 #: Of the time, what the solver gets for its bound, and for another choice if the first one does not hold.
 _SHARE_OF_SOLVER = 0.3
+#: Of more nodes than this, half are dropped at once when they cannot all go: each try takes long.
+_MANY = 50
+#: In a cluster that is too large for the solver, as playing more would take minutes.
+_GREEDY_MOVES_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +127,13 @@ class _Search:
         lots = stock.lots_by_node()
         self._lots = {row: lots.get(row, []) for row in rows}
         self._pods = {stock.names[row]: sum(len(lot.keys) for lot in self._lots[row]) for row in rows}
-        self._most = len(rows) if wish.max_nodes is None else min(len(rows), wish.max_nodes)
+        most = _most_by_amounts(stock, self._lots)
+        self._most = most if wish.max_nodes is None else min(most, wish.max_nodes)
         self.bound = self._most
 
     def best(self) -> Draining:
         chosen, self.bound = self._choose(likely=False)
-        held = self._held(chosen)
+        held = self._held(chosen or self._chosen_greedily())
         if len(held.nodes) < self.bound:
             other, _ = self._choose(likely=True)
             again = self._held(other)
@@ -143,15 +149,40 @@ class _Search:
         rows, most = program.choice(self._most, self._wish.max_moves, seconds)
         return [self._stock.names[row] for row in rows], min(most, self._most)
 
+    def _chosen_greedily(self) -> list[str]:
+        """Where a program is too large: nodes with few pods first, as long as those have room on nodes that stay."""
+        free, staying = self._stock.free.copy(), self._stock.alive.copy()
+        chosen: list[str] = []
+        rows = {name: row for row, name in enumerate(self._stock.names)}
+        moves_left = _GREEDY_MOVES_MAX if self._wish.max_moves is None else self._wish.max_moves
+        for name in self._in_order(self._pods):
+            row = rows[name]
+            if len(chosen) == self._most or self._pods[name] > moves_left or not staying[row]:
+                break
+            staying[row] = False
+            after = _with_room_for(self._lots[row], free, staying)
+            if after is None:
+                staying[row] = True
+                continue
+            free = after
+            moves_left -= self._pods[name]
+            chosen.append(name)
+        return chosen
+
     def _held(self, names: Iterable[str]) -> Draining:
         """Of the nodes those that can be drained, all of them cordoned."""
         left = self._in_order(names)
         while True:
             found = self._drained(left)
             spoiling = _spoiling(found)
-            if not spoiling or monotonic() > self._ends:
-                return self._drained([]) if spoiling else found
+            if not spoiling:
+                return found
             left = [name for name in left if name not in spoiling]
+            if len(left) > _MANY:
+                left = left[: len(left) // 2]
+            if monotonic() > self._ends:
+                # Nodes without pods can always go.
+                left = [name for name in left if not self._pods[name]]
 
     def _with_more(self, held: Draining) -> Draining:
         """Nodes with few pods are the easiest to add."""
@@ -171,6 +202,31 @@ class _Search:
 
     def _drained(self, names: Sequence[str]) -> Draining:
         return drain_in(settled(self._asking), names)
+
+
+def _most_by_amounts(stock: Stock, lots: Mapping[int, Sequence[Lot]]) -> int:
+    """More nodes cannot go: what is free on the others must take their pods."""
+    most = len(lots)
+    free = np.maximum(stock.free, 0)
+    needed = np.zeros((len(lots), free.shape[1]))
+    for at, (row, own) in enumerate(lots.items()):
+        needed[at] = free[row] + sum((lot.kind.demand * len(lot.keys) for lot in own), np.zeros(free.shape[1]))
+    for dimension in range(free.shape[1]):
+        total = np.cumsum(np.sort(needed[:, dimension]))
+        most = min(most, int(np.count_nonzero(total <= free[stock.alive, dimension].sum())))
+    return most
+
+
+def _with_room_for(lots: Sequence[Lot], free: IntArray, staying: BoolArray) -> IntArray | None:
+    """What is free once these pods are where they leave the least room; None if there is none for one of them."""
+    free = free.copy()
+    for lot in lots:
+        for _ in lot.keys:
+            rows = np.flatnonzero(lot.kind.likely & staying & (lot.kind.demand <= free).all(axis=1))
+            if not len(rows):
+                return None
+            free[rows[free[rows, 0].argmin()]] -= lot.kind.demand
+    return free
 
 
 def _spoiling(found: Draining) -> set[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.changing import cluster_of, owned
 
+from bayplan.analysis.answers.moving import consolidate
 from bayplan.analysis.answers.moving.consolidate import Consolidation
 from bayplan.analysis.answers.moving.stock import Fixed
 from bayplan.model.errors import InvalidObject
@@ -99,6 +100,15 @@ def test_only_nodes_with_the_labels_and_no_more_than_asked_for() -> None:
 def test_nobody_is_preempted() -> None:
     low, high = app("low", "3", "a").priority(0), app("high", "3", "b").priority(9)
     assert given_back(A, B, low, high).nodes == []
+
+
+def test_a_cluster_too_large_for_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes with few pods go first, and the bound comes from amounts alone."""
+    monkeypatch.setattr(consolidate, "VARIABLES_MAX", 0)
+    bare = make.pod("bare").cpu("1").running("a")
+    found = given_back(A, B, C, bare, app("p", "2", "a"), app("q", "1", "b"), app("r", "2", "c"))
+    assert (found.nodes, found.bound, found.is_proven) == (["b"], 1, True)
+    assert given_back(A, B, C, bare, app("q", "1", "b"), max_moves=0).nodes == ["c"]
 
 
 def test_a_selector_that_selects_nothing() -> None:
