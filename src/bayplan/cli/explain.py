@@ -10,7 +10,7 @@ import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.explanation import PodExplanation
-from bayplan.cli.answering import format_option, write_as
+from bayplan.cli.answering import details_option, format_option, with_source, write_as
 from bayplan.cli.input_notes import note_input
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
@@ -24,7 +24,7 @@ from bayplan.cli.options import (
     note,
     note_extenders,
 )
-from bayplan.cli.sources import live_options, read_sources
+from bayplan.cli.sources import live_options, read_sources, source_arguments
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
@@ -47,6 +47,7 @@ from bayplan.report.explain.page import explanation_page
 @foreign_victims_option(UPSTREAM.foreign_victims)
 @namespace_option
 @format_option()
+@details_option
 @click.option("--all-nodes", is_flag=True, help="Show every node instead of the best ones and groups.")
 @click.option(
     "--all-reasons", is_flag=True, help="Run every filter on every node and list all failures, not just the first."
@@ -65,6 +66,7 @@ def command(
     foreign_victims: str | None,
     namespace: str,
     output: str,
+    details: bool,
     all_nodes: bool,
     all_reasons: bool,
     top: int,
@@ -72,7 +74,7 @@ def command(
     """Explain where POD fits, why not elsewhere, and which pods it would preempt.
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web, prod/sts/db), which means the
-    next pod it would create. A running pod is treated as if it were pending.
+    first of its pending pods, or the next pod it would create. A running pod is treated as if it were pending.
     """
     cluster = Cluster.of(read_sources(files, kubeconfig, context))
     note_input(cluster)
@@ -93,7 +95,10 @@ def command(
     if output == "html":
         sys.stdout.write(_page(why, document))
     else:
-        write_as(output, f"bayplan explain {pod}", explanation_parts(document, top=top, all_nodes=all_nodes), document)
+        parts = explanation_parts(document, top=top, all_nodes=all_nodes)
+        source = source_arguments(files, kubeconfig, context)
+        shows_all = details or all_nodes or all_reasons or top != DEFAULT_TOP
+        write_as(output, f"bayplan explain {pod}", with_source(parts, source), document, details=shows_all)
     return EXIT_YES if why.fits else EXIT_NO
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bayplan.analysis.written import written_amount
 from bayplan.core.columns.resources import CPU_NAME
-from bayplan.report.explain.shortages import written_amount
 
 
 def amount_in_words(resource: str, amount: int) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from bayplan.analysis.answers.capacity import Capacity, Counted
 from bayplan.analysis.answers.headroom import Headroom
 from bayplan.analysis.answers.nodes_needed import NodesNeeded
+from bayplan.analysis.written import written_amount
 from bayplan.core.columns.resources import CPU_NAME
 from bayplan.report.answers.parts import Bar, Bars, Cell, Heading, Part, Sentence, Table, Tone
-from bayplan.report.explain.shortages import written_amount
 from bayplan.report.words import counted, listed
 
 _NODES_SHOWN = 15
