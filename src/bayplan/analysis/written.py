@@ -36,7 +36,13 @@ def written_selector(selector: LabelSelector | None) -> str:
     if selector is None:
         return "no pods"
     labels = [f"{key}={value}" for key, value in selector.match_labels.items()]
-    return ", ".join([*labels, *map(written_requirement, selector.match_expressions)]) or "all pods"
+    others = [
+        f"{each.key}={each.values[0]}"
+        if each.operator == "In" and len(each.values) == 1
+        else written_requirement(each)
+        for each in selector.match_expressions
+    ]
+    return ", ".join([*labels, *others]) or "all pods"
 
 
 def written_amount(resource: str, amount: int) -> str:
