@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.cli.answering import with_source
 from bayplan.cli.demo import FILES, URGENT_POD, objects_of
 from bayplan.report.answers.audit import audit_parts
 from bayplan.report.answers.capacity import capacity_parts
@@ -42,7 +43,7 @@ PICTURES: Commands = {
     f"explain {URGENT_POD}": lambda cluster: explanation_parts(cluster.explain(URGENT_POD).document()),
     "exposure": lambda cluster: ranking_parts(cluster.exposure_ranking()),
     "capacity --pod cpu=500m,memory=1Gi": lambda cluster: capacity_parts(cluster.capacity(["cpu=500m,memory=1Gi"])),
-    "audit": lambda cluster: audit_parts(cluster.audit()),
+    "audit --details": lambda cluster: audit_parts(cluster.audit()),
     f"fix {URGENT_POD}": lambda cluster: fix_parts(cluster.fix(URGENT_POD)),
 }
 #: Of the example for changes.
@@ -56,7 +57,7 @@ def draw(command: str, answer: Iterable[Part], files: str) -> str:
     console = Console(
         file=StringIO(), record=True, width=WIDTH, force_terminal=True, color_system="standard", highlight=False
     )
-    for part in terminal_parts(answer, details="--details" in command):
+    for part in terminal_parts(with_source(answer, f"-f {files}"), details="--details" in command):
         if isinstance(part, Verbatim):
             console.print(part.text, markup=False, overflow="fold")
         else:

@@ -186,7 +186,7 @@ def test_picture_is_what_is_printed(name: str, tmp_path: Path, capsys: pytest.Ca
     demo.write_files(tmp_path)
     command = PICTURES[name]
     run([*command, *(() if "-f" in command else ("-f", str(tmp_path)))])
-    printed = _without_blanks(capsys.readouterr().out)
+    printed = _without_blanks(capsys.readouterr().out.replace(str(tmp_path), "demo-cluster"))
     picture = text_of(ROOT / "docs" / "images" / f"{name}.svg")
     drawn = _without_blanks(html.unescape(re.sub(r"<[^>]+>", "", picture)))
     assert printed in drawn

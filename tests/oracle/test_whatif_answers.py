@@ -20,6 +20,7 @@ def test_every_pod_said_to_be_evicted_is_evicted_by_place_and_no_other(setting: 
     world, (new, *waiting) = setting
     without, with_change = SlowCourse(world, waiting), SlowCourse(world, [*waiting, new])
     cluster = without.cluster()
+    now = without.where(), names_of(without.waiting)
     without.settle()
     with_change.settle()
 
@@ -30,19 +31,32 @@ def test_every_pod_said_to_be_evicted_is_evicted_by_place_and_no_other(setting: 
     assert [(each.pod, each.by) for each in found.evicted] == [
         (pod, by) for pod, by in with_change.evicted if not _was_so(anyway, pod)
     ]
-    _check_ends(found, without, with_change)
+    _check_ends(found, now, without, with_change)
 
 
-def _check_ends(found: WhatIf, without: SlowCourse, with_change: SlowCourse) -> None:
-    """Every pod is where it is in the end, with the change and without it."""
+def _check_ends(
+    found: WhatIf, now: tuple[dict[str, str], set[str]], without: SlowCourse, with_change: SlowCourse
+) -> None:
+    """Every pod is where it is now and where it is in the end, with the change and without it, and in one list only."""
+    here, pending = now
     before, after = without.where(), with_change.where()
     waited, waits = names_of(without.waiting), names_of(with_change.waiting)
-    assert {each.pod: each.node_after for each in found.placed} == {
-        pod: node for pod, node in after.items() if pod not in before
+    ending = (*found.placed, *found.moved, *found.indirect)
+    assert {each.pod: (each.node_without, each.node_after) for each in ending} == {
+        pod: (before.get(pod, ""), node) for pod, node in after.items() if before.get(pod) != node
     }
-    assert {each.pod: (each.node_before, each.node_after) for each in found.moved} == {
-        pod: (before[pod], node) for pod, node in after.items() if before.get(pod, node) != node
+    fates = [*ending, *found.pending, *found.lost]
+    assert len({each.pod for each in fates}) == len(fates)
+    assert all(each.node_before == here.get(each.pod, "") for each in fates)
+    assert {each.pod for each in found.placed} == {
+        each.pod
+        for each in ending
+        if each.pod not in here and (each.pod in pending) == (each.pod in waited) and each.pod not in before
     }
+    assert {each.pod for each in found.moved} == {
+        each.pod for each in ending if each.pod in here and here[each.pod] == before.get(each.pod)
+    }
+    assert {each.pod for each in found.evicted}.isdisjoint(each.pod for each in found.removed)
     assert {each.pod for each in found.pending} == waits - waited
     assert {each.pod for each in found.lost} == {*before, *waited} - {*after, *waits}
 
@@ -56,6 +70,7 @@ def test_what_follows_when_a_node_and_a_pod_are_deleted_and_a_node_is_added(
     deleted = data.draw(st.sampled_from(world.pods))
     without, with_change = SlowCourse(world, waiting), SlowCourse(world, waiting)
     cluster = without.cluster()
+    now = without.where(), names_of(without.waiting)
     without.settle()
     added = deepcopy(template)
     added.metadata.name = added.metadata.labels[HOST] = f"{template.metadata.name}-0"
@@ -79,7 +94,7 @@ def test_what_follows_when_a_node_and_a_pod_are_deleted_and_a_node_is_added(
     assert [(each.pod, each.by) for each in found.evicted if each.cause is Cause.PREEMPTED] == [
         (pod, by) for pod, by in with_change.evicted if not _was_so(anyway, pod)
     ]
-    _check_ends(found, without, with_change)
+    _check_ends(found, now, without, with_change)
 
 
 def _was_so(anyway: Counter[str], pod: str) -> bool:

@@ -6,8 +6,8 @@ from bayplan.core.columns.resources import CPU_NAME
 from bayplan.model.meta import LabelSelector, LabelSelectorRequirement
 from bayplan.model.node import Taint
 
-_UNITS = (("Ei", 1 << 60), ("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
-_COUNTED_IN_BYTES = ("memory", "ephemeral-storage", "hugepages-")
+UNITS = (("Ei", 1 << 60), ("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
+COUNTED_IN_BYTES = ("memory", "ephemeral-storage", "hugepages-")
 
 
 def written_taint(taint: Taint) -> str:
@@ -37,9 +37,7 @@ def written_selector(selector: LabelSelector | None) -> str:
         return "no pods"
     labels = [f"{key}={value}" for key, value in selector.match_labels.items()]
     others = [
-        f"{each.key}={each.values[0]}"
-        if each.operator == "In" and len(each.values) == 1
-        else written_requirement(each)
+        f"{each.key}={each.values[0]}" if each.operator == "In" and len(each.values) == 1 else written_requirement(each)
         for each in selector.match_expressions
     ]
     return ", ".join([*labels, *others]) or "all pods"
@@ -49,8 +47,8 @@ def written_amount(resource: str, amount: int) -> str:
     """As one would write it in a manifest: `1500m`, `4`, `8Gi`."""
     if resource == CPU_NAME:
         return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if resource.startswith(_COUNTED_IN_BYTES):
-        for unit, size in _UNITS:
+    if resource.startswith(COUNTED_IN_BYTES):
+        for unit, size in UNITS:
             if amount >= size:
                 return f"{amount / size:.4g}{unit}"
     return str(amount)

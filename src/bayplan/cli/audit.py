@@ -8,7 +8,7 @@ import sys
 import click
 
 from bayplan.analysis.answers.audit.rules import RULES, Level
-from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
 from bayplan.cli.audit_progress import failures_bar
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
@@ -25,6 +25,7 @@ _SARIF = "sarif"
     cls=CommandWithFiles,
     epilog="Exit codes: 0 no finding of the --fail-on level or worse; 1 there is one; 2 bad input or usage.",
 )
+@details_option
 @answer_options(_SARIF)
 @click.option(
     "--fail-on",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.capacity import capacity_parts
@@ -15,6 +15,7 @@ from bayplan.report.answers.capacity import capacity_parts
     cls=CommandWithFiles,
     epilog="Exit codes: 0 they fit (without --replicas: at least one does); 1 they do not; 2 bad input or usage.",
 )
+@details_option
 @answer_options()
 @click.option(
     "--pod",
@@ -43,6 +44,13 @@ from bayplan.report.answers.capacity import capacity_parts
     multiple=True,
     help="With --replicas: the kind of node to add, 8cpu,32Gi or a file with nodes. Default: existing kinds.",
 )
+@click.option(
+    "--by",
+    "pool_labels",
+    metavar="LABEL",
+    multiple=True,
+    help="Node label that makes a pool. Can be repeated. Default: instance type and taints.",
+)
 @click.option("--no-evictions", is_flag=True, help="Skip the second count, with pods of lower priority evicted.")
 def command(
     asked: Asked,
@@ -50,9 +58,10 @@ def command(
     workloads: tuple[str, ...],
     replicas: int | None,
     nodes: tuple[str, ...],
+    pool_labels: tuple[str, ...],
     no_evictions: bool,
 ) -> int:
-    """Count how many more pods fit: node by node, what runs out first, and what evictions would add.
+    """Count how many more pods fit: pool by pool, what runs out first, and what evictions would add.
 
     -f is the cluster; the pods to count come from --pod or --workload. They are placed one after another, as the
     scheduler would. Currently pending pods are not placed first, and scheduling gates are ignored.
@@ -68,6 +77,7 @@ def command(
         replicas=replicas,
         nodes=nodes,
         evicting=not no_evictions,
+        pool_labels=pool_labels,
         **asked.settings(),
     )
     write_answer(asked, "Capacity", capacity_parts(answer), answer.to_dict())

@@ -26,9 +26,10 @@ def test_the_first_line_counts_and_the_fix_follows(bayplan: Bayplan, careless: s
     assert (said.code, said.err) == (0, "")
     lines = said.out.splitlines()
     assert lines[0] == "1 warning in 0 pods on 1 node."
-    assert lines[2] == "Containers request no cpu or no memory. (warning, no-requests)"
-    assert lines[5].split("  ")[0] == "Deployment default/web"
-    assert lines[6] == f"→ {RULES['no-requests'].fix}"
+    assert lines[1] == "warning: Containers request no cpu or no memory: Deployment default/web."
+    assert lines[2] == f"→ {RULES['no-requests'].fix}"
+    everything = bayplan("audit", "-f", careless, "--details").out
+    assert "Containers request no cpu or no memory. (warning, no-requests)" in everything.splitlines()
 
 
 @pytest.mark.parametrize(("level", "code"), [("error", 0), ("warning", 1), ("note", 1)])

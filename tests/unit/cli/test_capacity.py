@@ -23,15 +23,32 @@ def cluster(file_of: FileOf) -> str:
 def test_the_first_line_is_the_answer(bayplan: Bayplan, cluster: str) -> None:
     said = bayplan("capacity", "-f", cluster, "--pod", "cpu=1500m")
     assert (said.code, said.err) == (0, "")
-    first, second, third = said.out.splitlines()[:3]
-    assert first == "2 more pods like cpu=1500m fit."
-    assert second.startswith("The next one fits on 0 of 2 nodes: Insufficient cpu (1 node) and ")
-    assert third == "cpu runs out: a pod requests 1500m, and a has the most left, 1."
+    lines = said.out.splitlines()
+    assert lines[0] == "2 more pods like cpu=1500m fit."
+    assert "cpu runs out: a pod requests 1500m, and a has the most left, 1." in lines
+    assert lines[-2:] == [
+        f"Next: bayplan capacity --pod cpu=1500m --replicas 12 -f {cluster}",
+        "--details shows everything.",
+    ]
+    everything = bayplan("capacity", "-f", cluster, "--pod", "cpu=1500m", "--details").out
+    assert "The next one fits on 0 of 2 nodes: Insufficient cpu (1 node) and " in everything
+
+
+def test_pools_by_labels_of_the_users_choice(bayplan: Bayplan, file_of: FileOf) -> None:
+    nodes = [make.node(name).label("team", team) for name, team in (("a", "x"), ("b", "x"), ("c", "y"))]
+    document = bayplan("capacity", "-f", file_of(*nodes), "--pod", "cpu=4", "--by", "team", "-o", "json").json()
+    assert [(pool["name"], pool["nodes"], pool["fits"]) for pool in document["pools"]] == [
+        ("team=x", 2, 2),
+        ("team=y", 1, 1),
+    ]
 
 
 def test_none_fits(bayplan: Bayplan, cluster: str) -> None:
     said = bayplan("capacity", "-f", cluster, "--pod", "cpu=99")
-    assert (said.code, said.out.splitlines()[0]) == (1, "No more pods like cpu=99 fit.")
+    assert (said.code, said.out.splitlines()[0]) == (
+        1,
+        "No more pods like cpu=99 fit: no node that they may run on has that much cpu.",
+    )
 
 
 @pytest.mark.parametrize(

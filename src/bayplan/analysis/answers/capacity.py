@@ -17,8 +17,10 @@ from bayplan.analysis.answers.filling import Filling, Stop
 from bayplan.analysis.answers.headroom import Headroom, amounts, headroom, zone_of
 from bayplan.analysis.answers.nodes_needed import NodesNeeded, node_kinds, nodes_needed
 from bayplan.analysis.answers.pod_patterns import PodPattern, patterns
+from bayplan.analysis.answers.pools import Pool, pools
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import owner_of
+from bayplan.model.node import Node
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 
@@ -81,6 +83,7 @@ class Capacity:
     stop: Stop
     evicting: Evicting | None
     headroom: tuple[Headroom, ...]
+    pools: tuple[Pool, ...]
     replicas: int | None = None  # rounds that were asked for
     needed: tuple[NodesNeeded, ...] = ()
 
@@ -98,6 +101,7 @@ class Capacity:
             "stop": self.stop.to_dict(),
             "evicting": self.evicting.to_dict() if self.evicting else None,
             "headroom": [each.to_dict() for each in self.headroom],
+            "pools": [each.to_dict() for each in self.pools],
             "replicas": self.replicas,
             "nodesNeeded": [each.to_dict() for each in self.needed],
         }
@@ -112,6 +116,7 @@ def capacity(
     replicas: int | None = None,
     nodes: Sequence[str] = (),
     evicting: bool = True,
+    pool_labels: Sequence[str] = (),
 ) -> Capacity:
     """Raises InvalidObject for pods, workloads and nodes that cannot be understood."""
     wanted = patterns(asking.cluster, pods, workloads, namespace)
@@ -126,8 +131,11 @@ def capacity(
     before = amounts(cache.view(), resources)
     filling = Filling(asking, cache, wanted)
     filling.fill()
-    room = headroom(cache.view(), before, amounts(cache.view(), resources))
+    left = amounts(cache.view(), resources)
+    room = headroom(cache.view(), before, left)
     fits, by_node, stop = filling.counts(), _by_node(filling, cache), filling.why()
+    all_nodes = [node for node in asking.cluster.objects if isinstance(node, Node)]
+    by_pool = pools(all_nodes, pool_labels, cache.view(), filling.by_node(), stop.by_node, before, left)
     rounds = filling.rounds
     lacking = replicas is not None and rounds < replicas
     needed = nodes_needed(asking.cluster, cache, filling, kinds, replicas) if lacking and replicas is not None else ()
@@ -142,6 +150,7 @@ def capacity(
         stop=stop,
         evicting=more,
         headroom=room,
+        pools=by_pool,
         replicas=replicas,
         needed=needed,
     )

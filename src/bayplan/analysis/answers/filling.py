@@ -8,8 +8,8 @@ estimate. Evicting others is a mode of its own: without it pods are placed as if
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bayplan.admission.priority import PREEMPT_NEVER
@@ -48,6 +48,7 @@ class Stop:
     message: str
     obstacles: tuple[Obstacle, ...]  # those of most nodes first
     shortages: tuple[Shortage, ...]
+    by_node: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the same reasons, for each node
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -115,8 +116,11 @@ class Filling:
         info, view = self._cache.info(pod), self._cache.view()
         found = attempt(self._asking.profile_of(pod), info, view)
         obstacles: dict[str, tuple[int, list[str]]] = {}
+        by_node: dict[str, tuple[str, ...]] = {}
         for status, rows in failure_groups(found.filtered, view) if found.filtered is not None else ():
-            names = [view.nodes.names[row] for row in rows[:_EXAMPLES_MAX].tolist()]
+            on_nodes = [view.nodes.names[row] for row in rows.tolist()]
+            names = on_nodes[:_EXAMPLES_MAX]
+            by_node.update(dict.fromkeys(on_nodes, tuple(status.reasons)))
             for reason in status.reasons:
                 count, examples = obstacles.get(reason, (0, []))
                 obstacles[reason] = (count + len(rows), [*examples, *names][:_EXAMPLES_MAX])
@@ -125,7 +129,7 @@ class Filling:
         short = tuple(shortages(Explanation(found, view, SUCCESS)))
         # Without what would be said about preemption, which is not what was asked.
         message = found.message if found.filtered is None else fit_error(found.filtered, view, "")
-        return Stop(self._patterns[at].name, message, ordered, short)
+        return Stop(self._patterns[at].name, message, ordered, short, by_node)
 
     def take_back(self, count: int) -> list[str]:
         """Forget the replicas placed after the first so many; the nodes they were on."""

@@ -31,12 +31,15 @@ def whatif_parts(answer: WhatIf, failed: Mapping[str, Sequence[str]]) -> Iterato
     yield from _failures(failed)
     yield from _budgets(answer)
     yield from _updates(answer)
-    fates = {fate.pod: fate for fate in (*answer.placed, *answer.pending, *answer.moved, *answer.lost)}
+    fates = {
+        fate.pod: fate for fate in (*answer.placed, *answer.pending, *answer.moved, *answer.lost, *answer.indirect)
+    }
     yield from _evicted(answer, fates)
     yield from _pending(answer.pending)
     yield from _placed(answer.placed)
     yield from _moved(answer)
     yield from _removed(answer.removed)
+    yield from _indirect(answer)
     if answer.draining is not None:
         yield Heading("Draining")
         yield from draining_parts(answer.draining)
@@ -45,8 +48,8 @@ def whatif_parts(answer: WhatIf, failed: Mapping[str, Sequence[str]]) -> Iterato
 
 def _summary(answer: WhatIf) -> Sentence:
     done = []
-    spared = sum(fate.evicted_before for fate in answer.placed)
-    placed = len(answer.placed) - spared
+    spared = sum(fate.is_spared for fate in answer.indirect)
+    placed = len(answer.placed)
     if placed:
         done.append(f"{counted(placed, 'pod')} {_get(placed)} a node")
     if spared:
@@ -66,6 +69,8 @@ def _summary(answer: WhatIf) -> Sentence:
     if not done:
         if answer.moved:
             return Sentence("With this change, some pods land on different nodes.", Tone.GOOD)
+        if answer.indirect:
+            return Sentence("With this change, today's pending pods get other nodes; nothing else changes.", Tone.GOOD)
         return Sentence("This change does not affect any pods.", Tone.GOOD)
     bad = answer.pending or answer.broken_budgets or (answer.draining is not None and not answer.draining.works)
     tone = Tone.BAD if bad else Tone.WARN if answer.evicted else Tone.GOOD
@@ -135,6 +140,8 @@ def _then(each: Departure, fate: Fate | None) -> Cell:
     if fate.node_after:
         evicting = f", evicting {counted(len(fate.victims), 'pod')}" if fate.victims else ""
         return Cell(f"runs on {fate.node_after}{evicting}", Tone.GOOD)
+    if fate.removal is not None:
+        return Cell(_WHY[fate.removal])
     return Cell("pending", Tone.BAD) if fate.message else Cell("gone", Tone.BAD)
 
 
@@ -148,20 +155,38 @@ def _pending(pending: Sequence[Fate]) -> Iterator[Part]:
 def _before(fate: Fate) -> str:
     if fate.node_before:
         return f"on {fate.node_before}"
-    if fate.evicted_before:
-        return "evicted"
     return "pending" if fate.pending_before else "new"
 
 
 def _placed(placed: Sequence[Fate]) -> Iterator[Part]:
     if placed:
-        yield Heading(
-            "Pods that get a node"
-            if not any(fate.evicted_before for fate in placed)
-            else "Pods that get or keep a node"
-        )
-        rows = [(fate.pod, _before(fate), fate.node_after, examples(fate.victims, _NAMED)) for fate in placed]
+        yield Heading("Pods that get a node")
+        rows = [(fate.pod, _before(fate), fate.node_after, _evicts(fate)) for fate in placed]
         yield from short_table(("pod", "before", "node", "evicts"), rows, flexible={"evicts"})
+
+
+def _evicts(fate: Fate) -> str:
+    new = [victim for victim in fate.victims if victim not in fate.evicted_anyway]
+    text = examples(new, _NAMED)
+    if fate.evicted_anyway:
+        anyway = f"{examples(fate.evicted_anyway, _NAMED)} (evicted anyway)"
+        return f"{text}, {anyway}" if text else anyway
+    return text
+
+
+def _indirect(answer: WhatIf) -> Iterator[Part]:
+    """What becomes of today's pending pods, and of those that they evict."""
+    named = {each.pod for each in (*answer.evicted, *answer.removed)}
+    rows = [
+        (fate.pod, _before(fate), _without(fate), fate.node_after) for fate in answer.indirect if fate.pod not in named
+    ]
+    if rows:
+        yield Heading("Only because today's pending pods are placed")
+        yield from short_table(("pod", "now", "without the change", "with it"), rows)
+
+
+def _without(fate: Fate) -> str:
+    return fate.node_without or ("pending" if fate.pending_without else "evicted")
 
 
 def _moved(answer: WhatIf) -> Iterator[Part]:

@@ -28,16 +28,56 @@ def test_what_pending_pods_do_anyway_is_not_the_changes_doing() -> None:
 def test_evictions_that_a_change_prevents_are_seen_in_what_runs() -> None:
     low, pending = owned("low").cpu("2").running("a"), make.pod("pending").cpu("2").priority(5)
     found = whatif(cluster_of(A, low, pending), add_nodes=["a=1"])
-    assert {fate.pod: (fate.node_before, fate.node_after) for fate in (*found.placed, *found.moved)} == {
-        "default/low": ("", "a"),
-        "default/pending": ("a", "a-0"),
+    assert (found.placed, found.moved) == ((), ())
+    assert {fate.pod: (fate.node_before, fate.node_without, fate.node_after) for fate in found.indirect} == {
+        "default/low": ("a", "", "a"),
+        "default/pending": ("", "a", "a-0"),
     }
 
 
 def test_a_pod_that_is_spared_an_eviction_is_not_new() -> None:
     low, pending = make.pod("low").cpu("2").running("a"), make.pod("pending").cpu("2").priority(5)
     found = whatif(cluster_of(A, low, pending), add_nodes=["a=1"])
-    assert [(fate.pod, fate.node_after, fate.evicted_before) for fate in found.placed] == [("default/low", "a", True)]
+    assert {fate.pod: (fate.node_after, fate.is_spared) for fate in found.indirect} == {
+        "default/low": ("a", True),
+        "default/pending": ("a-0", False),
+    }
+
+
+def test_before_is_where_a_pod_is_now() -> None:
+    """Not where it would be once today's pending pods have evicted it."""
+    old = owned("old").cpu("2").running("a")
+    pending = make.pod("pending").cpu("2").priority(5).node_selector({"kubernetes.io/hostname": "a"})
+    found = whatif(cluster_of(A, B, old, pending), add_nodes=["8cpu,32Gi=1"])
+    assert [(fate.node_before, fate.node_without, fate.node_after) for fate in found.indirect] == [
+        ("a", "b", "8cpu-32gi-0")
+    ]
+    assert (found.placed, found.moved, found.evicted) == ((), (), ())
+
+
+def test_a_victim_that_is_evicted_anyway_is_told_from_the_others() -> None:
+    """`new` takes the place of what the pending pod would have evicted, and of more."""
+    small = [owned(name).cpu("1").running("a") for name in ("p", "q")]
+    pending = make.pod("pending").cpu("1").priority(5)
+    new = make.pod("new").cpu("2").priority_class("high").manifest()
+    found = whatif(cluster_of(A, HIGH, *small, pending), new)
+    (fate,) = found.placed
+    assert set(fate.victims) == {"default/p", "default/q"}
+    assert {each.pod for each in found.evicted} == {*fate.victims} - {*fate.evicted_anyway}
+    assert len(fate.evicted_anyway) == 1
+
+
+def test_a_pod_that_is_evicted_and_then_replaced_has_one_fate() -> None:
+    """The new pod of a rollout evicts the old one, of which the rollout would have got rid anyway."""
+    whole = make.pod("t").labels(app="web").cpu("2")
+    web = make.deployment("web").replicas(1).template(whole)
+    made = make.replica_set("web-1").replicas(1).template(whole).owner(web)
+    old = make.pod("web-1-a").labels(app="web").cpu("2").running("a").owner(made)
+    better = make.pod("t").labels(app="web").cpu("2").priority(None, class_name="high")
+    found = whatif(cluster_of(A, HIGH, web, made, old), make.deployment("web").replicas(1).template(better).manifest())
+    assert [each.pod for each in found.evicted] == ["default/web-1-a"]
+    assert found.removed == ()
+    assert [(fate.pod, fate.removal) for fate in found.lost] == [("default/web-1-a", Cause.UPDATED)]
 
 
 def test_a_victim_is_followed_until_it_runs_again() -> None:

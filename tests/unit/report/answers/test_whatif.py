@@ -113,8 +113,10 @@ def test_what_leaves_as_it_was_asked_to() -> None:
 
 def test_pods_that_land_elsewhere_though_nobody_evicts_them() -> None:
     found = cluster_of(A, make.pod("p").cpu("1")).whatif(add_nodes=["8cpu,32Gi=1"])
-    assert sentences(found)[0] == "With this change, some pods land on different nodes."
-    assert tables(found)["Pods on a different node"] == [["default/p", "a", "8cpu-32gi-0"]]
+    assert sentences(found)[0] == "With this change, today's pending pods get other nodes; nothing else changes."
+    assert tables(found)["Only because today's pending pods are placed"] == [
+        ["default/p", "pending", "a", "8cpu-32gi-0"]
+    ]
 
 
 def test_nodes_with_the_largest_difference_first() -> None:

@@ -133,6 +133,11 @@ class Audited:
         """Whether objects of this kind are referred to and left out of the input, so that nothing is known of them."""
         return any(gap.kind is kind for gap in self.cluster.gaps)
 
+    def priority_of(self, template: Template) -> int:
+        """Of a pod itself, or of those that would be made of the template now."""
+        own = template.object
+        return (own.spec.priority or 0) if isinstance(own, Pod) else self.new_priority(template.spec)
+
     @cached_property
     def _storage_classes(self) -> list[Object]:
         return [obj for obj in self.cluster.objects if isinstance(obj, StorageClass)]

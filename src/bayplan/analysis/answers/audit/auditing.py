@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,8 +61,35 @@ def audit(asking: Asking, *, ignored: Collection[str] = (), processes: int = 1, 
         raise ValueError(f"no rule {unknown[0]!r}; there are: {', '.join(RULES)}")
     audited = Audited(asking, processes=processes, tell=tell)
     found = [finding for family in _FAMILIES for finding in family(audited) if finding.rule not in ignored]
-    sources = asking.cluster.sources
-    places = (replace(finding, source=source_of(finding.object, sources)) for finding in found)
+    return Audit(_ordered(_completed(audited, found)), len(audited.pods), len(audited.nodes))
+
+
+def _completed(audited: Audited, found: Iterable[Finding]) -> Iterator[Finding]:
+    """With the file and the priority of each object."""
+    sources = audited.cluster.sources
+    specs = {template.name: template for template in audited.templates()}
+    for finding in found:
+        complete = replace(finding, source=source_of(finding.object, sources))
+        template = specs.get(finding.object)
+        if template is not None:
+            complete = replace(
+                complete, priority=audited.priority_of(template), priority_class=template.spec.priority_class_name
+            )
+        yield complete
+
+
+def _ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The worst level first; in it what is so now before what a failing node causes; then by rule and priority."""
     rules, levels = list(RULES), list(Level)
-    ordered = sorted(places, key=lambda each: (levels.index(each.level), rules.index(each.rule), each.object))
-    return Audit(tuple(ordered), len(audited.pods), len(audited.nodes))
+    return tuple(
+        sorted(
+            findings,
+            key=lambda each: (
+                levels.index(each.level),
+                RULES[each.rule].if_a_node_fails,
+                rules.index(each.rule),
+                -(each.priority or 0),
+                each.object,
+            ),
+        )
+    )

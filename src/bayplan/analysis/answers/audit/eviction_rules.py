@@ -99,8 +99,7 @@ def _strongest(audited: Audited) -> tuple[int, str] | None:
         spec = template.spec
         if isinstance(template.object, DaemonSet) or spec.preemption_policy == PREEMPT_NEVER:
             continue
-        own = template.object
-        priority = (own.spec.priority or 0) if isinstance(own, Pod) else audited.new_priority(spec)
+        priority = audited.priority_of(template)
         policy = audited.priorities.get(spec.priority_class_name)
         may_preempt = policy is None or policy.preemption_policy != PREEMPT_NEVER
         if may_preempt and (found is None or priority > found[0]):

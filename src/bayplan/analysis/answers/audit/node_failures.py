@@ -79,12 +79,15 @@ def _tried(audited: Audited) -> Iterator[Finding]:
         _note(failure, stranded, evicting)
     for owner, loss in stranded.items():
         fitting = "1 of its pods fits" if loss.pods == 1 else f"{loss.pods:,} of its pods fit"
-        why = f"if {_some(loss.nodes)} fails, {fitting} nowhere: {loss.message}"
-        yield Finding("node-failure-strands", owner, why, tuple(loss.nodes))
+        effect = f"{fitting} nowhere: {loss.message}"
+        yield _finding("node-failure-strands", owner, loss, effect)
     for owner, loss in evicting.items():
         if owner not in stranded:
-            why = f"if {_some(loss.nodes)} fails, it gets a node by evicting {_some(loss.victims)}"
-            yield Finding("node-failure-evicts", owner, why, tuple(loss.nodes))
+            yield _finding("node-failure-evicts", owner, loss, f"it gets a node by evicting {_some(loss.victims)}")
+
+
+def _finding(rule: str, owner: str, loss: _Loss, effect: str) -> Finding:
+    return Finding(rule, owner, f"if {_some(loss.nodes)} fails, {effect}", tuple(loss.nodes), effect=effect)
 
 
 class _Trial:

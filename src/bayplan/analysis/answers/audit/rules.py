@@ -28,6 +28,7 @@ class Rule:
     level: Level
     title: str  # what is wrong where it is broken
     fix: str
+    if_a_node_fails: bool = False  # it hurts only then
 
 
 RULES: dict[str, Rule] = {
@@ -100,11 +101,13 @@ RULES: dict[str, Rule] = {
         Level.ERROR,
         "If a node fails, pods of the workload fit nowhere else.",
         "Add a node, lower requests, or relax the constraints that keep the pods off other nodes.",
+        if_a_node_fails=True,
     ),
     "node-failure-evicts": Rule(
         Level.WARNING,
         "If a node fails, pods of the workload get a node only by evicting others.",
         "Add a node or lower requests, unless the priorities are meant to cause these evictions.",
+        if_a_node_fails=True,
     ),
     "one-node-holds-all": Rule(
         Level.WARNING,
@@ -163,6 +166,9 @@ class Finding:
     why: str
     nodes: tuple[str, ...] = ()  # those it is about
     source: str = ""  # the file with the object, if it is known
+    effect: str = ""  # `why` without the nodes, where these are what several findings differ in
+    priority: int | None = None  # of the object's pods
+    priority_class: str = ""
 
     @property
     def level(self) -> Level:
@@ -181,4 +187,6 @@ class Finding:
             "why": self.why,
             "fix": self.fix,
             "nodes": list(self.nodes),
+            "priority": self.priority,
+            "priorityClass": self.priority_class or None,
         }

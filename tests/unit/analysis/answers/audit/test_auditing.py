@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.changing import cluster_of
 
 from bayplan import Cluster
 from bayplan.analysis.answers.audit.rules import RULES, Level
@@ -295,6 +296,24 @@ def test_the_worst_comes_first_and_rules_can_be_left_out() -> None:
     assert left == {"no-requests"}
     with pytest.raises(ValueError, match="no rule 'nope'"):
         cluster.audit(ignored=["nope"])
+
+
+def test_what_is_so_now_comes_before_what_a_failing_node_causes_and_high_priorities_before_low_ones() -> None:
+    classes_ = [make.priority_class("low", 1), make.priority_class("top", 9)]
+    nowhere = [
+        make.deployment(name).template(make.pod("t").cpu("99").priority_class(cls))
+        for name, cls in (("a", "low"), ("b", "top"))
+    ]
+    rs = make.replica_set("c")
+    nodes = [make.node(name).capacity(cpu="4") for name in "xy"]
+    full = [make.pod(f"c-{name}").owner(rs).cpu("3").running(name) for name in "xy"]
+    found = cluster_of(*nodes, *classes_, *nowhere, rs, *full).audit().findings
+    errors = [(each.rule, each.object, each.priority_class) for each in found if each.level is Level.ERROR]
+    assert errors[:2] == [
+        ("never-fits", "Deployment default/b", "top"),
+        ("never-fits", "Deployment default/a", "low"),
+    ]
+    assert errors[2][0] == "node-failure-strands"
 
 
 def test_a_cluster_without_nodes_or_pods() -> None:
