@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.fixing.answer import Fixes
     from bayplan.analysis.answers.moving.consolidate import Consolidation
     from bayplan.analysis.answers.moving.defrag import Defrag
+    from bayplan.analysis.answers.planning.plan import NodePlan
     from bayplan.analysis.answers.whatif import WhatIf
 
 
@@ -235,6 +236,32 @@ class Cluster(ClusterObjects):
 
         asking = Asking.about(self, config, feature_gates, foreign_victims)
         return consolidate(asking, Wish(selector, max_nodes, max_moves, SECONDS if seconds is None else seconds))
+
+    def plan(
+        self,
+        catalog: str | Path | list[Any],
+        *,
+        survive: str = "",
+        seconds: float | None = None,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> NodePlan:
+        """The cheapest nodes of a catalog that hold all pending pods, with a lower bound for their price.
+
+        Args:
+            catalog: a file, or its entries as plain dicts: `name`, `capacity`, `price`, and if need be `labels`,
+                `taints`, `zones`, `max`.
+            survive: "node" or "zone": the pods must also fit when any new node, or any zone, is gone.
+            seconds: how long to search for cheaper nodes.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.planning.catalog import catalog_of, read_catalog  # noqa: PLC0415
+        from bayplan.analysis.answers.planning.plan import SECONDS, plan  # noqa: PLC0415
+
+        types = catalog_of(catalog) if isinstance(catalog, list) else read_catalog(catalog)
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return plan(asking, types, survive=survive, seconds=SECONDS if seconds is None else seconds)
 
     def capacity(
         self,

@@ -25,6 +25,7 @@ from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workload
 from bayplan.config.registry import queue_order
 from bayplan.controllers.budgets.status import fill_budget_status
 from bayplan.controllers.ownership import WORKLOADS, Ownership
+from bayplan.controllers.workloads.job_pods import is_finished
 from bayplan.core.cache import Cache
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.profile import Profile
@@ -36,6 +37,7 @@ from bayplan.model.reading import Sources, locating, without_garbage_collection
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.storage import StorageClass
 from bayplan.model.well_known import DEFAULT_NAMESPACE
+from bayplan.model.workloads import CronJob, Job
 
 
 @dataclass(slots=True)
@@ -221,7 +223,7 @@ class ClusterObjects:
             with locating(self.sources):
                 new = next_of(self.objects, reference.kind, reference.namespace, reference.name)
             if new is not None:
-                return _wanted(new.pod, new)
+                return _wanted(new.pod, new, str(reference))
             # A namespace may be called `job`.
             pod = self.pods.get(text)
             return _wanted(pod) if pod is not None else self._find(reference)
@@ -261,7 +263,7 @@ class ClusterObjects:
         raise not_found(str(reference), f"{message}; did you mean {' or '.join(close)}?" if close else message)
 
     def _references(self) -> list[str]:
-        workloads = (obj for obj in self.objects if isinstance(obj, WORKLOADS))
+        workloads = (obj for obj in self.objects if isinstance(obj, (*WORKLOADS, CronJob)))
         return [
             *self.pods,
             *self._workload_pods.by_key,
@@ -288,11 +290,29 @@ class ClusterObjects:
             ]
             if not lacking:
                 self.wanted(text, reference.namespace)  # raises if there is no such workload
-                raise not_found(str(reference), "already has all its pods, so there is nothing to place")
+                raise not_found(str(reference), self._why_no_pods(reference))
             return lacking
         key = text if reference.kind != POD else reference.key
         check_pending(self.find_pod(key))
         return [key]
+
+    def _why_no_pods(self, reference: Reference) -> str:
+        """Of a workload that creates none now."""
+        if reference.kind == CronJob.__name__:
+            return "creates pods only when its schedule is due; `bayplan explain` shows where the next one would go"
+        if str(reference) in map(label, self.suspended_jobs):
+            return "is suspended, so it creates no pods; `bayplan explain` shows where they would go"
+        return "already has all its pods, so there is nothing to place"
+
+    @property
+    def cron_jobs(self) -> list[CronJob]:
+        """They create no pods until they are due."""
+        return [obj for obj in self.objects if isinstance(obj, CronJob)]
+
+    @property
+    def suspended_jobs(self) -> list[Job]:
+        """They create no pods until somebody resumes them."""
+        return [obj for obj in self.objects if isinstance(obj, Job) and obj.spec.suspend and not is_finished(obj)]
 
 
 def _may_be_nominated(pod: Pod, profiles: Mapping[str, Profile], cache: Cache) -> bool:
@@ -303,14 +323,14 @@ def _may_be_nominated(pod: Pod, profiles: Mapping[str, Profile], cache: Cache) -
     return may_enter(profile.pre_enqueue, cache.info(pod)).ok
 
 
-def _wanted(pod: Pod, origin: NewPod | None = None) -> Wanted:
+def _wanted(pod: Pod, origin: NewPod | None = None, workload: str = "") -> Wanted:
     subject = Subject(
         key=object_key(pod),
         priority=pod.spec.priority or 0,
         preemption_policy=pod.spec.preemption_policy or "PreemptLowerPriority",
         runs_on=pod.spec.node_name,
         phase=pod.status.phase,
-        workload=label(origin.origin.workload) if origin else "",
+        workload=workload or (label(origin.origin.workload) if origin else ""),
     )
     return Wanted(pod, subject, origin)
 

@@ -19,7 +19,7 @@ from bayplan.model.well_known import DEFAULT_NAMESPACE
 POD = "Pod"
 
 #: Kinds whose pods can be asked about.
-_POD_KINDS = (POD, "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job", "ReplicationController")
+_POD_KINDS = (POD, "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job", "CronJob", "ReplicationController")
 #: As kubectl abbreviates them.
 _SHORT_NAMES = {
     "po": "Pod",
@@ -74,7 +74,7 @@ def parse_reference(text: str, namespace: str = DEFAULT_NAMESPACE) -> Reference:
 
 
 def misread_kind(reference: Reference) -> str:
-    """What to add where `cronjob/x` was taken for a pod x in a namespace of that name."""
+    """What to add where `node/x` was taken for a pod x in a namespace of that name."""
     kind = _KINDS.get(reference.namespace.lower())
     if reference.kind != POD or kind is None or kind in _POD_KINDS:
         return ""

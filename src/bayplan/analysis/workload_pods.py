@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 
 from bayplan.admission import admit
 from bayplan.admission.stored import was_created
-from bayplan.controllers.ownership import Workload
+from bayplan.controllers.ownership import Workload, namespaced_name, reference_to
 from bayplan.controllers.workloads.expand import PendingWorkload, next_to_create, pods_to_create
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod
 from bayplan.model.storage import StorageClass
+from bayplan.model.structs import replace
+from bayplan.model.workloads import CronJob, Job
 
 
 @dataclass(slots=True)
@@ -58,12 +61,33 @@ def expand_workloads(objects: Sequence[Object]) -> WorkloadPods:
 
 def next_of(objects: Sequence[Object], kind: str, namespace: str, name: str) -> NewPod | None:
     """The next pod of one workload, lacking or not; None when there is no such workload. Raises InvalidObject."""
+    if kind == CronJob.__name__:
+        return _next_of_cron_job(objects, namespace, name)
     try:
         pending = next_to_create(objects, kind, namespace, name)
     except LookupError:
         return None
     _admit(pending, _classes(objects))
     return NewPod(pending.pods[0], pending)
+
+
+def _next_of_cron_job(objects: Sequence[Object], namespace: str, name: str) -> NewPod | None:
+    """A pod of the Job that it starts next."""
+    wanted = (namespace, name)
+    cron_jobs = (obj for obj in objects if isinstance(obj, CronJob) and namespaced_name(obj) == wanted)
+    cron_job = next(cron_jobs, None)
+    if cron_job is None:
+        return None
+    template = cron_job.spec.job_template
+    meta = ObjectMeta(name=name, namespace=namespace, labels=dict(template.metadata.labels))
+    meta.owner_references = [reference_to(cron_job)]
+    job = Job(metadata=meta, spec=replace(template.spec, suspend=False))
+    try:
+        return next_of([*objects, *admit([job])], Job.__name__, namespace, name)
+    except InvalidObject as error:
+        owner = f"{CronJob.__name__} {namespace}/{name}"
+        faults = [Fault("", owner, f"spec.jobTemplate.{fault.field}", fault.message) for fault in error.faults]
+        raise InvalidObject(faults) from error
 
 
 def label(workload: Workload) -> str:

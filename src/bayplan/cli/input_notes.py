@@ -24,6 +24,18 @@ def note_input(cluster: Cluster) -> None:
     note_refused(cluster.refused_workloads)
 
 
+def note_idle(cluster: Cluster) -> None:
+    """Workloads that create no pods for now, and how to ask about them."""
+    if cluster.cron_jobs:
+        names = [f"{obj.metadata.namespace}/cronjob/{obj.metadata.name}" for obj in cluster.cron_jobs]
+        creates = "CronJob creates" if len(names) == 1 else "CronJobs create"
+        note(f"{len(names):,} {creates} no pods until due: try bayplan explain {listed(names, _EXAMPLES, last='or')}")
+    if cluster.suspended_jobs:
+        names = [f"{obj.metadata.namespace}/job/{obj.metadata.name}" for obj in cluster.suspended_jobs]
+        creates = "suspended Job creates" if len(names) == 1 else "suspended Jobs create"
+        note(f"{len(names):,} {creates} no pods: try bayplan explain {listed(names, _EXAMPLES, last='or')}")
+
+
 def note_gaps(gaps: Sequence[Gap]) -> None:
     """Which kinds are missing, which answers they affect, and how to get them, in one line."""
     if gaps:

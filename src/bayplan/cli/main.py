@@ -42,6 +42,7 @@ COMMANDS = {
     "exposure": "Find out what could evict a pod, and which workloads are most exposed.",
     "fix": "Find the smallest changes that would let a pending pod run.",
     "capacity": "Count how many more pods of a kind fit, where, and what runs out first.",
+    "plan": "Find the cheapest nodes of a catalog that hold pods.",
     "audit": "Find problems before they hurt, including the failure of any node.",
     "simulate": "Simulate a cluster over time: which pods run, wait or get preempted.",
     "dump": "Write a live cluster to a file, optionally anonymised.",

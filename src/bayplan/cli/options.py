@@ -1,7 +1,7 @@
 """Options shared by several commands, and notes to standard error.
 
-`-f` and `--apply` take several files at once, as a shell expands `*.yaml`: arguments after them are files as long as
-they look like files, which no pod name does.
+`-f`, `--apply` and `--pods` take several files at once, as a shell expands `*.yaml`: arguments after them are files as
+long as they look like files, which no pod name does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bayplan.report.words import counted, listed
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 _FILE_OPTIONS = ("-f", "--file")
-_TAKING_FILES = (*_FILE_OPTIONS, "--apply")
+_TAKING_FILES = (*_FILE_OPTIONS, "--apply", "--pods")
 _KINDS_NAMED = 6
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".gz", "/")
 

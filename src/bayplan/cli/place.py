@@ -10,7 +10,7 @@ import click
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import PodQueue
 from bayplan.analysis.memory import keep_memory
-from bayplan.cli.input_notes import note_input
+from bayplan.cli.input_notes import note_idle, note_input
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
@@ -83,6 +83,8 @@ def command(
     note_input(cluster)
     queue = cluster.queue(config, pods or None, namespace, gated=gated, feature_gates=feature_gates)
     _note_left_out(queue)
+    if not pods:
+        note_idle(cluster)
     if not call_extenders:
         note_extenders(config, feature_gates)
     placement = cluster.place(

@@ -59,7 +59,7 @@ def test_close_matches(wanted: Reference, expected: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("text", "is_misread"),
-    [("cronjob/x", True), ("node/x", True), ("shop/x", False), ("deployment/x", False), ("x", False)],
+    [("node/x", True), ("pdb/x", True), ("cronjob/x", False), ("shop/x", False), ("deployment/x", False), ("x", False)],
 )
 def test_a_kind_that_has_no_pods_of_its_own_is_pointed_out(text: str, is_misread: bool) -> None:
     assert bool(misread_kind(parse_reference(text))) is is_misread

@@ -8,9 +8,11 @@ import pytest
 
 from bayplan.analysis.default_storage_class import EXPLANATION
 from bayplan.analysis.input_gaps import DUMP_COMMAND
-from bayplan.model.workloads import Deployment
+from bayplan.model.workloads import CronJob, CronJobSpec, Deployment, JobTemplateSpec
 from bayplan.testing import builders as make
 from bayplan.testing.builders import WorkloadBuilder
+from bayplan.testing.building import Builder
+from bayplan.testing.pods import PodBuilder
 
 from .conftest import Bayplan
 
@@ -71,3 +73,42 @@ def test_a_workload_whose_class_is_missing_is_an_error_where_its_pods_are_asked_
         said = bayplan(*command, "-f", file_of(make.node("a"), web, name=f"{is_dumped}.json"))
         assert said.code == 2
         assert "Deployment default/web: spec.template.spec.priorityClassName: no PriorityClass" in said.err
+
+
+def nightly(pattern: PodBuilder) -> Builder[CronJob]:
+    template = JobTemplateSpec(spec=make.job("t").template(pattern).manifest().obj().spec)
+    return Builder(
+        CronJob(spec=CronJobSpec(schedule="0 3 * * *", job_template=template)), "nightly", "batch"
+    ).manifest()
+
+
+def test_workloads_that_create_no_pods_for_now_are_named(bayplan: Bayplan, file_of: FileOf) -> None:
+    later = make.job("later").template(make.pod("t")).set(suspend=True).manifest()
+    file = file_of(make.node("a"), nightly(make.pod("t")), later)
+    said = bayplan("place", "-f", file)
+    assert said.err == (
+        "note: 1 CronJob creates no pods until due: try bayplan explain batch/cronjob/nightly\n"
+        "note: 1 suspended Job creates no pods: try bayplan explain default/job/later\n"
+    )
+    for named, why in (("batch/cronjob/nightly", "only when its schedule is due"), ("job/later", "is suspended")):
+        refused = bayplan("place", named, "-f", file)
+        assert (refused.code, why in refused.err) == (2, True)
+        assert bayplan("explain", named, "-f", file).code == 0
+
+
+def test_the_next_pod_of_a_cron_job_is_explained(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(make.node("a").capacity(cpu="1"), nightly(make.pod("t").cpu("2")))
+    said = bayplan("explain", "batch/cronjob/nightly", "-f", file, "-o", "json")
+    document = said.json()
+    assert said.code == 1
+    assert document["pod"]["workload"] == "CronJob batch/nightly"
+    assert "Insufficient cpu" in document["message"]
+    refused = bayplan("fix", "batch/cronjob/nightly", "-f", file)
+    assert (refused.code, "creates no pods until its schedule is due" in refused.err) == (2, True)
+
+
+def test_a_bad_template_of_a_cron_job_is_told_with_its_path(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(make.node("a"), nightly(make.pod("t").priority(None, class_name="gone")))
+    said = bayplan("explain", "batch/cronjob/nightly", "-f", file)
+    assert said.code == 2
+    assert "CronJob batch/nightly: spec.jobTemplate.spec.template.spec.priorityClassName: no Prio" in said.err

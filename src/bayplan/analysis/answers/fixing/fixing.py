@@ -21,7 +21,7 @@ from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.analysis.answers.playing import settled
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import is_pending
-from bayplan.analysis.references import POD, parse_reference
+from bayplan.analysis.references import POD, not_found, parse_reference
 from bayplan.controllers.ownership import Ownership, is_terminal, key_of
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
@@ -29,6 +29,7 @@ from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.well_known import DEFAULT_NAMESPACE
+from bayplan.model.workloads import CronJob
 
 #: Fixes in an answer, the best ones.
 FIXES_MAX = 5
@@ -41,6 +42,7 @@ def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> F
 
     Whatever else is pending is placed first, as it will be: a fix for a node that another pod takes would be none.
     """
+    _check_creates_pods(asking.cluster, text, namespace)
     pending = _pending(asking.cluster, text, namespace)
     if not pending:
         return _fixes_of(asking, text, namespace)
@@ -49,6 +51,17 @@ def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> F
     if not left:
         return _fixes_of(asking, text, namespace)
     return replace(_fixes_of(later, text, namespace), fitting=pending - left)
+
+
+def _check_creates_pods(cluster: Cluster, text: str, namespace: str) -> None:
+    """A fix is rehearsed with the workload's pods. Raises InvalidObject if it creates none for now."""
+    reference = parse_reference(text, namespace)
+    if reference.kind == CronJob.__name__ and text not in cluster.pods:
+        cluster.wanted(text, namespace)  # raises if there is no such CronJob
+        raise not_found(
+            str(reference),
+            "creates no pods until its schedule is due; ask for a fix when one is pending, or ask `bayplan explain`",
+        )
 
 
 def _pending(cluster: Cluster, text: str, namespace: str) -> int:

@@ -54,7 +54,7 @@ _OF_VOLUMES = "Assumes a volume that every node can use."
 _OF_DEVICES = "Assumes that it requests no devices, because it is not known which ones it needs."
 _SUPPLY_NOTES = {
     Kind.VOLUME_CLAIM: f"{_OF_VOLUMES} A volume that is tied to nodes or a zone ties the pod to them as well.",
-    Kind.BINDING: f"Its StorageClass binds claims immediately, so check the provisioner. {_OF_VOLUMES}",
+    Kind.BINDING: f"It has no StorageClass, or one that binds at once: check class and provisioner. {_OF_VOLUMES}",
     Kind.VOLUME: f"No free volume matches the claim, and its class cannot provision one. {_OF_VOLUMES}",
     Kind.LOST_VOLUME: f"Without it, the data of the claim is inaccessible. {_OF_VOLUMES}",
     Kind.STORAGE_CLASS: _OF_VOLUMES,

@@ -1,0 +1,53 @@
+"""`bayplan plan`: which nodes of a catalog hold these pods for the least money?"""
+
+from __future__ import annotations
+
+import click
+
+from bayplan.analysis.answers.planning.plan import NODE, ZONE
+from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.memory import keep_memory
+from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.input_notes import note_input
+from bayplan.cli.main import EXIT_NO, EXIT_YES
+from bayplan.cli.options import CommandWithFiles
+from bayplan.cli.sources import read_sources
+from bayplan.report.answers.plan import plan_parts
+
+
+@click.command(
+    "plan",
+    cls=CommandWithFiles,
+    epilog="Exit codes: 0 there are such nodes, or none are needed; 1 none were found; 2 bad input or usage.",
+)
+@click.option(
+    "--pods",
+    metavar="FILES",
+    multiple=True,
+    help="Files or directories with pods and workloads, and what they need. Default: the pending pods of the cluster.",
+)
+@click.option(
+    "--nodes",
+    "catalog",
+    metavar="FILE",
+    required=True,
+    help="The catalog: a list of node types with name, capacity and price, and if need be labels, taints, zones, max.",
+)
+@click.option("--survive", type=click.Choice([NODE, ZONE]), help="Also without any one new node, or without any zone.")
+@click.option("--seconds", type=click.FloatRange(0.1, 3600), help="How long to search for cheaper nodes. Default: 30.")
+@details_option
+@answer_options()
+def command(asked: Asked, pods: tuple[str, ...], catalog: str, survive: str | None, seconds: float | None) -> int:
+    """Find the cheapest nodes of a catalog that hold pods, with a proven lower bound for the price.
+
+    The pods come from --pods, on top of a cluster (-f, --kubeconfig) if there is one, whose nodes are used as well. A
+    solver proposes nodes; the scheduler's own code then places every pod on them.
+    """
+    if not pods and not asked.files and not asked.kubeconfig and not asked.context:
+        raise click.UsageError("Missing option '--pods' or '-f': there are no pods to plan for.")
+    keep_memory()
+    cluster = Cluster.of(read_sources((*asked.files, *pods), asked.kubeconfig, asked.context))
+    note_input(cluster)
+    answer = cluster.plan(catalog, survive=survive or "", seconds=seconds, **asked.settings())
+    write_answer(asked, "Plan", plan_parts(answer), answer.to_dict())
+    return EXIT_YES if answer.works else EXIT_NO

@@ -1,0 +1,126 @@
+"""Buying nodes: the cheapest that hold, what survives a failure, and what no node type can hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.changing import cluster_of
+
+from bayplan.analysis.answers.planning.plan import NodePlan
+from bayplan.model.errors import InvalidObject
+from bayplan.testing import builders as make
+from bayplan.testing.building import Builder
+from bayplan.testing.pods import PodBuilder
+
+SECONDS = 8.0
+HOST = "kubernetes.io/hostname"
+
+
+def kind(name: str, cpu: int, price: float, **more: Any) -> dict[str, Any]:
+    return {"name": name, "capacity": {"cpu": cpu, "memory": "64Gi"}, "price": price, **more}
+
+
+def pods(number: int, cpu: str) -> list[PodBuilder]:
+    return [make.pod(f"p{cpu}-{each}").labels(app="web").cpu(cpu) for each in range(number)]
+
+
+def planned(catalog: list[dict[str, Any]], *things: Builder[Any], survive: str = "") -> NodePlan:
+    return cluster_of(*things).plan(catalog, survive=survive, seconds=SECONDS)
+
+
+def bought(found: NodePlan) -> dict[str, int] | None:
+    return None if found.bought is None else {f"{each.name}{each.zone}": each.number for each in found.bought}
+
+
+def test_the_cheapest_mix() -> None:
+    found = planned([kind("small", 4, 10), kind("large", 16, 30)], *pods(5, "4"))
+    assert (bought(found), found.price, found.is_proven) == ({"small": 1, "large": 1}, 40, True)
+    assert len(found.placements) == 5
+
+
+def test_pods_are_not_cut_to_pieces() -> None:
+    found = planned([kind("small", 4, 10)], *pods(2, "3"))
+    assert (bought(found), found.bound) == ({"small": 2}, 20)
+
+
+def test_labels_and_taints_decide_where_pods_may_go() -> None:
+    catalog = [
+        kind("cheap", 8, 1, taints=[{"key": "spot", "effect": "NoSchedule"}]),
+        kind("dear", 8, 9, labels={"disk": "ssd"}),
+    ]
+    assert bought(planned(catalog, *pods(1, "1"))) == {"dear": 1}
+    assert bought(planned(catalog, make.pod("p").cpu("1").tolerates("spot"))) == {"cheap": 1}
+    assert bought(planned(catalog, make.pod("p").tolerates("spot").node_selector(disk="ssd"))) == {"dear": 1}
+
+
+def test_what_the_solver_leaves_out_takes_more_nodes() -> None:
+    apart = [pod.pod_anti_affinity(HOST, {"app": "web"}) for pod in pods(3, "1")]
+    found = planned([kind("small", 4, 10)], *apart)
+    assert (bought(found), found.bound, found.is_proven) == ({"small": 3}, 10, False)
+    assert found.gap == pytest.approx(2 / 3)
+
+
+def test_existing_nodes_are_used() -> None:
+    node = make.node("here").capacity(cpu="4")
+    found = planned([kind("small", 4, 10)], node, *pods(2, "3"))
+    assert (bought(found), found.placed_before) == ({"small": 1}, 1)
+    assert bought(planned([kind("small", 4, 10)], node, *pods(1, "3"))) == {}
+
+
+def test_daemons_take_their_share() -> None:
+    daemons = make.daemon_set("d").template(make.pod("d").labels(app="d").cpu("1"))
+    found = planned([kind("small", 4, 10)], daemons, *pods(2, "2"))
+    assert (bought(found), found.pods, found.bound) == ({"small": 2}, 2, 20)
+
+
+def test_nothing_that_runs_is_preempted() -> None:
+    node, low = make.node("here").capacity(cpu="4"), make.pod("low").cpu("4").running("here")
+    found = planned([kind("small", 4, 10)], node, low, make.pod("high").cpu("4").priority(9))
+    assert (bought(found), dict(found.placements)) == ({"small": 1}, {"default/high": "small-1"})
+
+
+def test_any_one_node_may_fail() -> None:
+    found = planned([kind("small", 4, 10)], *pods(2, "4"), survive="node")
+    assert (bought(found), found.is_proven) == ({"small": 3}, True)
+    mixed = planned([kind("small", 4, 10), kind("large", 8, 18)], *pods(2, "4"), survive="node")
+    assert (mixed.works, mixed.price) == (True, 30)
+
+
+def test_any_zone_may_fail() -> None:
+    found = planned([kind("small", 4, 10, zones=["a", "b"])], *pods(2, "4"), survive="zone")
+    assert (bought(found), found.price) == ({"smalla": 2, "smallb": 2}, 40)
+    three = planned([kind("small", 4, 10, zones=["a", "b", "c"])], *pods(2, "4"), survive="zone")
+    assert three.price == 30
+
+
+def test_pods_that_no_node_type_can_hold_are_named() -> None:
+    found = planned([kind("small", 4, 10)], *pods(1, "4"), make.pod("huge").cpu("5"))
+    assert (found.works, bought(found), list(found.impossible)) == (False, {"small": 1}, ["default/huge"])
+    assert "Insufficient cpu" in found.impossible["default/huge"]
+
+
+def test_a_catalog_that_has_too_few_nodes() -> None:
+    found = planned([kind("small", 4, 10, max=1)], *pods(2, "4"))
+    assert (found.works, found.bound) == (False, None)
+
+
+def test_no_pods_need_no_nodes() -> None:
+    assert (bought(planned([kind("small", 4, 10)])), planned([kind("small", 4, 10)]).pods) == ({}, 0)
+
+
+def test_free_nodes_are_fine() -> None:
+    found = planned([kind("own", 4, 0)], *pods(3, "4"))
+    assert (found.works, found.price, found.gap, found.is_proven) == (True, 0, 0, True)
+
+
+def test_surviving_a_zone_takes_zones() -> None:
+    with pytest.raises(InvalidObject, match="--survive: zone: the catalog needs types with at least two zones"):
+        planned([kind("small", 4, 10)], *pods(1, "1"), survive="zone")
+
+
+def test_the_document() -> None:
+    document = planned([kind("small", 4, 10)], *pods(1, "1")).to_dict()
+    assert document["nodes"] == [{"name": "small", "zone": None, "number": 1, "price": 10.0}]
+    assert (document["price"], document["priceAtLeast"], document["gap"], document["proven"]) == (10, 10, 0, True)
+    assert document["placements"] == {"default/p1-0": "small-1"}
