@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.drain import Draining
     from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
     from bayplan.analysis.answers.fixing.answer import Fixes
+    from bayplan.analysis.answers.least_disruption import LeastDisruption
     from bayplan.analysis.answers.moving.consolidate import Consolidation
     from bayplan.analysis.answers.moving.defrag import Defrag
     from bayplan.analysis.answers.planning.plan import NodePlan
@@ -91,6 +92,21 @@ class Cluster(ClusterObjects):
             view = cache.view()
             found = attempt(profile, info, view)
         return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
+
+    def least_disruption(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> LeastDisruption:
+        """The least that any preemption could disrupt for this pod, whichever pods on whichever nodes it evicts."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.least_disruption import least_disruption  # noqa: PLC0415
+
+        return least_disruption(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace)
 
     def place(
         self,
@@ -362,14 +378,17 @@ class Cluster(ClusterObjects):
         config: ConfigSource = None,
         *,
         top: int = 20,
+        namespace: str = "",
+        priority_class: str = "",
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
     ) -> Ranking:
-        """The workloads whose pods are evicted most easily, most exposed first."""
+        """The workloads whose pods are evicted most easily, most exposed first; all, or of a namespace or class."""
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.exposure.ranking import ranking_of  # noqa: PLC0415
 
-        return ranking_of(Asking.about(self, config, feature_gates, foreign_victims), top)
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return ranking_of(asking, top, namespace, priority_class)
 
     def fix(
         self,

@@ -27,6 +27,7 @@ from bayplan.cli.options import (
 from bayplan.cli.sources import live_options, read_sources, source_arguments
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.core.preemption.safety import UPSTREAM
+from bayplan.report.explain.disruption import disruption_parts
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.explain.node_drawing import nodes_to_draw
 from bayplan.report.explain.page import explanation_page
@@ -55,6 +56,9 @@ from bayplan.report.explain.page import explanation_page
 @click.option(
     "--top", type=click.IntRange(min=1), default=DEFAULT_TOP, show_default=True, help="Number of best nodes to show."
 )
+@click.option(
+    "--optimal", is_flag=True, help="Also work out the least disruption that any choice of victims could cause."
+)
 def command(
     pod: str,
     files: tuple[str, ...],
@@ -70,6 +74,7 @@ def command(
     all_nodes: bool,
     all_reasons: bool,
     top: int,
+    optimal: bool,
 ) -> int:
     """Explain where POD fits, why not elsewhere, and which pods it would preempt.
 
@@ -89,13 +94,20 @@ def command(
     if not call_extenders:
         note_extenders(config, feature_gates)
     document = why.document(all_reasons=all_reasons)
+    if optimal:
+        least = cluster.least_disruption(
+            pod, config, namespace=namespace, feature_gates=feature_gates, foreign_victims=foreign_victims
+        )
+        document["leastDisruption"] = least.to_dict()
     if output == "json":
         for remark in remarks(document):
             note(remark)
     if output == "html":
         sys.stdout.write(_page(why, document))
     else:
-        parts = explanation_parts(document, top=top, all_nodes=all_nodes)
+        parts = list(explanation_parts(document, top=top, all_nodes=all_nodes))
+        if optimal:
+            parts[-1:-1] = disruption_parts(document)  # before the details
         source = source_arguments(files, kubeconfig, context)
         shows_all = details or all_nodes or all_reasons or top != DEFAULT_TOP
         write_as(output, f"bayplan explain {pod}", with_source(parts, source), document, details=shows_all)
