@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.drain import Draining
     from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
     from bayplan.analysis.answers.fixing.answer import Fixes
+    from bayplan.analysis.answers.least_disruption import LeastDisruption
     from bayplan.analysis.answers.moving.consolidate import Consolidation
     from bayplan.analysis.answers.moving.defrag import Defrag
     from bayplan.analysis.answers.planning.plan import NodePlan
@@ -91,6 +92,21 @@ class Cluster(ClusterObjects):
             view = cache.view()
             found = attempt(profile, info, view)
         return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
+
+    def least_disruption(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> LeastDisruption:
+        """The least that any preemption could disrupt for this pod, whichever pods on whichever nodes it evicts."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.least_disruption import least_disruption  # noqa: PLC0415
+
+        return least_disruption(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace)
 
     def place(
         self,

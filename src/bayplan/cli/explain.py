@@ -27,6 +27,7 @@ from bayplan.cli.options import (
 from bayplan.cli.sources import live_options, read_sources
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.core.preemption.safety import UPSTREAM
+from bayplan.report.explain.disruption import disruption_parts
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.explain.node_drawing import nodes_to_draw
 from bayplan.report.explain.page import explanation_page
@@ -54,6 +55,9 @@ from bayplan.report.explain.page import explanation_page
 @click.option(
     "--top", type=click.IntRange(min=1), default=DEFAULT_TOP, show_default=True, help="Number of best nodes to show."
 )
+@click.option(
+    "--optimal", is_flag=True, help="Also work out the least disruption that any choice of victims could cause."
+)
 def command(
     pod: str,
     files: tuple[str, ...],
@@ -68,6 +72,7 @@ def command(
     all_nodes: bool,
     all_reasons: bool,
     top: int,
+    optimal: bool,
 ) -> int:
     """Explain where POD fits, why not elsewhere, and which pods it would preempt.
 
@@ -87,6 +92,11 @@ def command(
     if not call_extenders:
         note_extenders(config, feature_gates)
     document = why.document(all_reasons=all_reasons)
+    if optimal:
+        least = cluster.least_disruption(
+            pod, config, namespace=namespace, feature_gates=feature_gates, foreign_victims=foreign_victims
+        )
+        document["leastDisruption"] = least.to_dict()
     if output == "json":
         for remark in remarks(document):
             note(remark)
@@ -94,6 +104,8 @@ def command(
         sys.stdout.write(_page(why, document))
     else:
         write_as(output, f"bayplan explain {pod}", explanation_parts(document, top=top, all_nodes=all_nodes), document)
+    if optimal and output in ("table", "markdown"):
+        write_as(output, "Least disruption", disruption_parts(document), document)
     return EXIT_YES if why.fits else EXIT_NO
 
 

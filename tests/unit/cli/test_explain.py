@@ -38,6 +38,17 @@ def test_it_would_fit_after_evictions(bayplan: Bayplan, file_of: FileOf) -> None
     assert said.first_line.endswith("evicting default/low from a would make room.")
 
 
+@pytest.mark.parametrize("output", ["table", "markdown"])
+def test_the_least_disruption_beside_what_the_scheduler_does(bayplan: Bayplan, file_of: FileOf, output: str) -> None:
+    low, high = make.pod("low").cpu("4").running("a"), make.pod("x").cpu("4").priority(1)
+    file = file_of(make.node("a").capacity(cpu="4"), low, high)
+    said = bayplan("explain", "x", "-f", file, "--optimal", "-o", output)
+    assert said.code == 1
+    assert "kube-scheduler evicts 1 pod, on a. No choice of victims, on any nodes, disrupts less." in said.out
+    document = bayplan("explain", "x", "-f", file, "--optimal", "-o", "json").json()
+    assert document["leastDisruption"]["atLeast"] == {"numPDBViolations": 0, "victims": 1}
+
+
 def test_json_is_the_document_of_the_explanation(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(make.node("a"), make.node("b").taint("k"), make.pod("x").running("a"))
     said = bayplan("explain", "x", "-f", file, "-o", "json")

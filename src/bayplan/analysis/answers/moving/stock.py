@@ -110,7 +110,7 @@ def take_stock(asking: Asking, course: Course, siblings: Collection[str] = ()) -
         node_row = int(view.pods.node_rows[row])
         lot = lots.setdefault((node_row, serial, taken.tobytes()), Lot(kinds[serial], node_row, taken))
         lot.keys.append(key)
-    return Stock(list(view.nodes.names), view.nodes.alive.copy(), _free(view), list(lots.values()), fixed)
+    return Stock(list(view.nodes.names), view.nodes.alive.copy(), free_amounts(view), list(lots.values()), fixed)
 
 
 def _why_fixed(asking: Asking, course: Course, pod: Pod, siblings: Collection[str]) -> Fixed | None:
@@ -140,7 +140,7 @@ def _why_fixed(asking: Asking, course: Course, pod: Pod, siblings: Collection[st
     return None
 
 
-def _free(view: View) -> IntArray:
+def free_amounts(view: View) -> IntArray:
     free = view.nodes.allocatable - view.usage.requested
     pods = view.nodes.allowed_pods - view.usage.pod_counts
     stacked: IntArray = np.column_stack([free, pods])
