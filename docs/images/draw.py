@@ -41,7 +41,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "whatif"
 Commands: TypeAlias = dict[str, Callable[[Cluster], Iterable[Part]]]
 PICTURES: Commands = {
     f"explain {URGENT_POD}": lambda cluster: explanation_parts(cluster.explain(URGENT_POD).document()),
-    "exposure": lambda cluster: ranking_parts(cluster.exposure_ranking()),
+    "exposure --details": lambda cluster: ranking_parts(cluster.exposure_ranking()),
     "capacity --pod cpu=500m,memory=1Gi": lambda cluster: capacity_parts(cluster.capacity(["cpu=500m,memory=1Gi"])),
     "audit --details": lambda cluster: audit_parts(cluster.audit()),
     f"fix {URGENT_POD}": lambda cluster: fix_parts(cluster.fix(URGENT_POD)),

@@ -26,7 +26,7 @@ CHANGES = ROOT / "examples" / "whatif"
 #: Picture -> the command whose output it shows, on the demo's files unless it names others.
 PICTURES = {
     "explain": ("explain", demo.URGENT_POD),
-    "exposure": ("exposure",),
+    "exposure": ("exposure", "--details"),
     "capacity": ("capacity", "--pod", "cpu=500m,memory=1Gi"),
     "fix": ("fix", demo.URGENT_POD),
     "whatif": ("whatif", "--apply", f"{CHANGES}/search.yaml", "-f", f"{CHANGES}/cluster.yaml"),

@@ -378,14 +378,17 @@ class Cluster(ClusterObjects):
         config: ConfigSource = None,
         *,
         top: int = 20,
+        namespace: str = "",
+        priority_class: str = "",
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
     ) -> Ranking:
-        """The workloads whose pods are evicted most easily, most exposed first."""
+        """The workloads whose pods are evicted most easily, most exposed first; all, or of a namespace or class."""
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.exposure.ranking import ranking_of  # noqa: PLC0415
 
-        return ranking_of(Asking.about(self, config, feature_gates, foreign_victims), top)
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return ranking_of(asking, top, namespace, priority_class)
 
     def fix(
         self,

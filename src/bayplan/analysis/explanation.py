@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayplan.analysis.all_reasons import all_obstacles
+from bayplan.analysis.causes import causes_of
 from bayplan.analysis.device_report import claims_report
 from bayplan.analysis.occupancy import Occupancy, occupancies
 from bayplan.analysis.shortage import shortages
@@ -75,7 +76,7 @@ class PodExplanation:
         return plain
 
     def document(self, *, all_reasons: bool = False) -> dict[str, Any]:
-        """`to_dict` with the pod in question, what nodes are short of, and where there is nobody to evict."""
+        """`to_dict` with the pod in question, the causes by name, what nodes lack, and where nobody can be evicted."""
         plain = self.to_dict(all_reasons=all_reasons)
         if plain["preemption"] is not None:
             plain["preemption"]["withoutVictims"] = self.explanation.without_victims()
@@ -83,6 +84,7 @@ class PodExplanation:
         return {
             "pod": self.subject.to_dict() | {"requests": dict(requests)},
             **plain,
+            "causes": [cause.to_dict() for cause in causes_of(self.explanation)],
             "shortages": [shortage.to_dict() for shortage in shortages(self.explanation)],
         }
 

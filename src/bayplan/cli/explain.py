@@ -10,7 +10,7 @@ import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.explanation import PodExplanation
-from bayplan.cli.answering import format_option, write_as
+from bayplan.cli.answering import details_option, format_option, with_source, write_as
 from bayplan.cli.input_notes import note_input
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
@@ -24,7 +24,7 @@ from bayplan.cli.options import (
     note,
     note_extenders,
 )
-from bayplan.cli.sources import live_options, read_sources
+from bayplan.cli.sources import live_options, read_sources, source_arguments
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.report.explain.disruption import disruption_parts
@@ -48,6 +48,7 @@ from bayplan.report.explain.page import explanation_page
 @foreign_victims_option(UPSTREAM.foreign_victims)
 @namespace_option
 @format_option()
+@details_option
 @click.option("--all-nodes", is_flag=True, help="Show every node instead of the best ones and groups.")
 @click.option(
     "--all-reasons", is_flag=True, help="Run every filter on every node and list all failures, not just the first."
@@ -69,6 +70,7 @@ def command(
     foreign_victims: str | None,
     namespace: str,
     output: str,
+    details: bool,
     all_nodes: bool,
     all_reasons: bool,
     top: int,
@@ -77,7 +79,7 @@ def command(
     """Explain where POD fits, why not elsewhere, and which pods it would preempt.
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web, prod/sts/db), which means the
-    next pod it would create. A running pod is treated as if it were pending.
+    first of its pending pods, or the next pod it would create. A running pod is treated as if it were pending.
     """
     cluster = Cluster.of(read_sources(files, kubeconfig, context))
     note_input(cluster)
@@ -103,9 +105,12 @@ def command(
     if output == "html":
         sys.stdout.write(_page(why, document))
     else:
-        write_as(output, f"bayplan explain {pod}", explanation_parts(document, top=top, all_nodes=all_nodes), document)
-    if optimal and output in ("table", "markdown"):
-        write_as(output, "Least disruption", disruption_parts(document), document)
+        parts = list(explanation_parts(document, top=top, all_nodes=all_nodes))
+        if optimal:
+            parts[-1:-1] = disruption_parts(document)  # before the details
+        source = source_arguments(files, kubeconfig, context)
+        shows_all = details or all_nodes or all_reasons or top != DEFAULT_TOP
+        write_as(output, f"bayplan explain {pod}", with_source(parts, source), document, details=shows_all)
     return EXIT_YES if why.fits else EXIT_NO
 
 

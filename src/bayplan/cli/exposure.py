@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import click
+from click.core import ParameterSource
 
-from bayplan.cli.answering import Asked, answer_options, read_noting, write_answer
+from bayplan.cli.answering import Asked, answer_options, details_option, read_noting, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.exposure import exposure_parts, ranking_parts
@@ -18,6 +19,7 @@ _TOP = 20
     epilog="Exit codes: 0 answered; 1 a pod of --against evicts one of the pods; 2 bad input or usage.",
 )
 @click.argument("pod", required=False)
+@details_option
 @answer_options()
 @click.option("--all", "every", is_flag=True, help="Rank all workloads; the default without a pod.")
 @click.option(
@@ -26,12 +28,16 @@ _TOP = 20
     multiple=True,
     help="Check whether the pods and workloads in this file would evict it, each on its own. Can be repeated.",
 )
+@click.option(
+    "--class", "priority_class", metavar="NAME", default="", help="Without a pod: only workloads of this PriorityClass."
+)
 @click.option("--top", type=click.IntRange(min=1), default=_TOP, show_default=True, help="Number of workloads to rank.")
-def command(asked: Asked, pod: str | None, every: bool, against: tuple[str, ...], top: int) -> int:
+def command(asked: Asked, pod: str | None, every: bool, against: tuple[str, ...], priority_class: str, top: int) -> int:
     """Find out what could evict POD: which priority and which request it takes.
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web), which means all its running
-    pods. Without it, all workloads are ranked by how easily one of their pods is evicted. The preemptor is assumed to
+    pods. Without it, all workloads (with -n of a namespace, with --class of a PriorityClass) are ranked by how easily
+    one of their pods is evicted, and the most exposed one of each priority is named. The preemptor is assumed to
     need the pod's node; what it would do if it could run anywhere is reported as well.
     """
     if pod is not None and every:
@@ -39,9 +45,15 @@ def command(asked: Asked, pod: str | None, every: bool, against: tuple[str, ...]
     if pod is None:
         if against:
             raise click.UsageError("--against needs a pod or a workload.")
-        ranking = asked.cluster().exposure_ranking(top=top, **asked.settings())
+        given = click.get_current_context().get_parameter_source("namespace") is not ParameterSource.DEFAULT
+        namespace = asked.namespace if given else ""
+        ranking = asked.cluster().exposure_ranking(
+            top=top, namespace=namespace, priority_class=priority_class, **asked.settings()
+        )
         write_answer(asked, "Exposure", ranking_parts(ranking), ranking.to_dict())
         return EXIT_YES
+    if priority_class:
+        raise click.UsageError("--class cannot be combined with a pod.")
     answer = asked.cluster().exposure(pod, namespace=asked.namespace, against=read_noting(against), **asked.settings())
     write_answer(asked, f"Exposure of {answer.subject}", exposure_parts(answer), answer.to_dict())
     return EXIT_NO if answer.is_evicted else EXIT_YES

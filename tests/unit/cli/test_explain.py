@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bayplan import Cluster
+from bayplan.cli.answering import with_source
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.explain.explanation import explanation_parts
 from bayplan.report.terminal import rendered
@@ -75,9 +76,9 @@ def test_the_table_has_nothing_that_the_json_lacks(
         make.pod("gated").gate("later"),
         make.deployment("web").template(make.pod("web").labels(app="web")),
     )
-    table = bayplan("explain", pod, "-f", file, *flags).out
+    table = bayplan("explain", pod, "-f", file, "--details", *flags).out
     document = bayplan("explain", pod, "-f", file, "-o", "json", *flags).json()
-    assert rendered(terminal_parts(explanation_parts(document))) == table
+    assert rendered(terminal_parts(with_source(explanation_parts(document), f"-f {file}"))) == table
 
 
 def test_a_page_and_a_comment(bayplan: Bayplan, file_of: FileOf) -> None:

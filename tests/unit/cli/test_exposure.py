@@ -31,6 +31,18 @@ def test_json_is_the_answer_of_the_method(bayplan: Bayplan, file_of: FileOf) -> 
     assert bayplan("exposure", "-f", file, "-o", "json").json() == cluster.exposure_ranking().to_dict()
 
 
+def test_a_namespace_narrows_the_ranking_only_if_it_is_given(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(*CLUSTER, make.pod("b", "shop").cpu("1").running("n"))
+
+    def ranked(*arguments: str) -> list[str]:
+        document = bayplan("exposure", "-f", file, "-o", "json", *arguments).json()
+        return sorted(each["workload"] for each in document["workloads"])
+
+    assert ranked() == ["default/a", "shop/b"]
+    assert ranked("-n", "shop") == ["shop/b"]
+    assert ranked("-n", "default") == ["default/a"]
+
+
 @pytest.mark.parametrize(("cpu", "code"), [("4", 1), ("3", 0)])
 def test_against_a_preemptor(bayplan: Bayplan, file_of: FileOf, cpu: str, code: int) -> None:
     new = file_of(make.pod("x").cpu(cpu).priority(9), name="new.json")
@@ -44,6 +56,8 @@ def test_against_a_preemptor(bayplan: Bayplan, file_of: FileOf, cpu: str, code: 
         (("b",), "error: Pod default/b: not found in the input"),
         (("deployment/web",), "error: Deployment default/web: not found in the input"),
         (("node/n",), "error: Pod node/n: not found in the input"),
+        (("a", "--class", "x"), "Error: --class cannot be combined with a pod."),
+        (("-n", "x"), "error: --namespace: no pod has 'x'; there are: default"),
         (("a", "--all"), "Error: --all cannot be combined with a pod."),
         (("--against", "x.yaml"), "Error: --against needs a pod or a workload."),
         (("a", "--against", "missing.yaml"), "missing.yaml"),

@@ -69,7 +69,7 @@ def test_what_an_extender_says_is_part_of_the_answer(bayplan: Bayplan, file_of: 
         }
         assert document["scores"]["c"][server.url] == 900
         assert document["best"] == ["c"]
-        shown = bayplan("explain", "p", *arguments)
+        shown = bayplan("explain", "p", *arguments, "--details")
         assert "not on a" in shown.out
         assert server.url in shown.out
         placed = bayplan("place", *arguments, "-o", "json").json()
@@ -80,7 +80,7 @@ def test_an_extender_that_cannot_be_reached_is_the_answer(bayplan: Bayplan, file
     with serving({}) as server:
         config = config_for(server, tmp_path)
     file = file_of(make.node("a"), make.pod("p"))
-    said = bayplan("explain", "p", "-f", file, "--config", config, "--call-extenders")
+    said = bayplan("explain", "p", "-f", file, "--config", config, "--call-extenders", "--details")
     assert said.code == 1
     assert "connection refused" in said.out.replace("\n", " ")
 

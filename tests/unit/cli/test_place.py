@@ -51,7 +51,10 @@ def test_pods_of_other_schedulers_can_be_spared(bayplan: Bayplan, file_of: FileO
     file = file_of(make.node("a"), low, high)
     assert bayplan("place", "-f", file).code == 0
     assert bayplan("place", "-f", file, "--foreign-victims", "never").code == 1
-    assert "1 pod of other schedulers" in bayplan("explain", "x", "-f", file, "--foreign-victims", "never").out
+    assert (
+        "1 pod of other schedulers"
+        in bayplan("explain", "x", "-f", file, "--foreign-victims", "never", "--details").out
+    )
 
 
 def test_json_is_to_dict(bayplan: Bayplan, file_of: FileOf) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bayplan.analysis.written import COUNTED_IN_BYTES, UNITS, written_amount
 from bayplan.core.columns.resources import CPU_NAME, PODS_NAME
 from bayplan.model.quantity import milli_quantity, whole_quantity
-from bayplan.report.explain.shortages import COUNTED_IN_BYTES, UNITS, written_amount
 
 
 def amount_in_words(resource: str, amount: int) -> str:

@@ -96,7 +96,7 @@ def _broken(rule: str, findings: Sequence[Finding], files: dict[str, str], nodes
         (
             Cell("\n".join(each.object for each in same), tone),
             same[0].priority_class,
-            _failing(same[0], nodes),
+            "\n".join(_failing(each, nodes) for each in same).strip(),
             same[0].effect or same[0].why,
             "\n".join(dict.fromkeys(files.get(each.source, each.source) for each in same)) if files else "",
         )
@@ -126,5 +126,5 @@ def _by_cause(findings: Sequence[Finding]) -> list[list[Finding]]:
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for each in findings:
         cause = each.effect or each.why
-        groups.setdefault((each.priority_class, cause, len(each.nodes) if each.effect else each.nodes), []).append(each)
+        groups.setdefault((each.priority_class, cause), []).append(each)
     return list(groups.values())

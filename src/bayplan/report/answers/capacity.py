@@ -9,6 +9,7 @@ from bayplan.analysis.answers.capacity import Capacity, Counted
 from bayplan.analysis.answers.headroom import Headroom
 from bayplan.analysis.answers.nodes_needed import NodesNeeded
 from bayplan.analysis.answers.pools import Pool
+from bayplan.analysis.written import written_amount
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.report.answers.amounts import human_amount, human_capacity, percent
 from bayplan.report.answers.parts import (
@@ -24,7 +25,6 @@ from bayplan.report.answers.parts import (
     Table,
     Tone,
 )
-from bayplan.report.explain.shortages import written_amount
 from bayplan.report.words import counted, listed
 
 _NODES_SHOWN = 15

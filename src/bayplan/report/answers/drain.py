@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -49,11 +50,16 @@ def _reasons(answer: Draining) -> Iterator[Part]:
     blocked = [each for node in answer.nodes for each in node.blocked]
     for budget, pods in _grouped((each.budget, each.pod) for each in blocked):
         yield Sentence(f"Budget {budget} allows no eviction of {listed(pods, _NAMED)}.")
-    for reason, pods in _grouped((first_reason(message), pod) for pod, message in answer.pending.items()):
-        yield Sentence(f"No node for {listed(pods, _NAMED)}: {reason}.")
+    for _, pods in _grouped((_kind_of_reason(message), pod) for pod, message in answer.pending.items()):
+        yield Sentence(f"No node for {listed(pods, _NAMED)}: {first_reason(answer.pending[pods[0]])}.")
     if answer.preempted:
         yield _preempted_in_short(answer)
     yield from _remarks(answer)
+
+
+def _kind_of_reason(message: str) -> str:
+    """The same for messages that differ in the number of nodes."""
+    return " ".join(sorted(re.findall(r"[^\d,.:]+", first_reason(message))))
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
@@ -66,14 +72,17 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
 
 def _preempted_in_short(answer: Draining) -> Sentence:
     gone = list(dict.fromkeys(each.pod for each in answer.preempted))
-    without = sum(each not in answer.ends_on for each in gone)
-    then = f"{without:,} of them end without a node" if without else "all of them run again in the end"
+    without = sum(each in answer.pending for each in gone)
+    if without == len(gone):
+        then = "; no node is left for it" if without == 1 else "; no node is left for any of them"
+    else:
+        then = f"; no node is left for {without:,} of them" if without else ""
     are = "is" if len(gone) == 1 else "are"
-    return Sentence(f"{counted(len(gone), 'lower-priority pod')} elsewhere {are} evicted: {listed(gone, 2)}; {then}.")
+    return Sentence(f"{counted(len(gone), 'lower-priority pod')} elsewhere {are} evicted: {listed(gone, 2)}{then}.")
 
 
 def _what_next(answer: Draining, commands: list[str]) -> Iterator[Part]:
-    names = " ".join(node.node for node in answer.nodes)
+    names = [node.node for node in answer.nodes]
     if commands:
         shown = commands[:_COMMANDS_SHOWN]
         if len(commands) > len(shown):
@@ -86,10 +95,12 @@ def _what_next(answer: Draining, commands: list[str]) -> Iterator[Part]:
     elif answer.blocking_budgets:
         namespace, _, budget = answer.blocking_budgets[0].partition("/")
         yield Next(f"kubectl describe pdb {budget} -n {namespace}")
-    elif not answer.rolling and len(answer.nodes) > 1:
-        yield Next(f"bayplan drain --rolling {names}")
+    elif not answer.rolling and 1 < len(names) <= _NAMED:
+        yield Next(f"bayplan drain --rolling {' '.join(names)}")
+    elif answer.pending and len(names) == 1:
+        yield Next(f"bayplan whatif --drain {names[0]} --add-nodes {names[0]}=1")
     elif answer.pending:
-        yield Next(f"bayplan whatif --drain {names} --add-nodes {names}=1")
+        yield Next(f"bayplan explain {next(iter(answer.pending))}")
 
 
 def _commands(answer: Draining) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from bayplan.analysis.answers.exposure.answer import (
     Danger,
@@ -15,7 +16,19 @@ from bayplan.analysis.answers.exposure.answer import (
 )
 from bayplan.core.columns.resources import PODS_NAME
 from bayplan.report.answers.amounts import amount_in_words, percent
-from bayplan.report.answers.parts import Bar, Bars, Cell, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import (
+    REASONS_MAX,
+    Bar,
+    Bars,
+    Cell,
+    Details,
+    Heading,
+    Next,
+    Part,
+    Sentence,
+    Table,
+    Tone,
+)
 from bayplan.report.words import counted, listed
 
 _NAMED = 3
@@ -23,34 +36,76 @@ _NONE = "–"
 
 
 def exposure_parts(answer: Exposure) -> Iterator[Part]:
-    """The answer about a pod or a workload."""
-    if answer.against:
-        yield from _against_parts(answer)
+    """The answer about a pod or a workload, then everything."""
+    against = list(_against_parts(answer)) if answer.against else []
+    yield from against[:1]
     if not answer.pods:
         why = "it has no node yet" if answer.waiting else "it has no running pod"
         yield Sentence(f"Nothing can evict {answer.subject}: {why}.", Tone.GOOD)
+        yield Details(against[1:])
         return
     most = answer.pods[0]
     yield Sentence(_headline(most), Tone.GOOD if most.reason else Tone.WARN)
+    details = against[1:]
     if not most.reason:
-        yield from _circumstances(most)
-        yield from _class_parts(most)
+        yield from islice(_circumstances(most), REASONS_MAX)
+        details += _class_parts(most)
+    yield from _pod_next(answer)
     if len(answer.pods) > 1:
         shown = "all" if len(answer.pods) == answer.pod_count else f"the {len(answer.pods)} most exposed of"
-        yield Heading(f"Pods of {answer.subject}: {shown} {counted(answer.pod_count, 'running pod')}")
-        yield _pod_table(answer.pods)
+        details.append(Heading(f"Pods of {answer.subject}: {shown} {counted(answer.pod_count, 'running pod')}"))
+        details.append(_pod_table(answer.pods))
+    yield Details(details)
+
+
+def _pod_next(answer: Exposure) -> Iterator[Part]:
+    if not answer.against and not answer.pods[0].reason:
+        yield Next(f"bayplan exposure {answer.subject} --against NEW.yaml")
 
 
 def ranking_parts(answer: Ranking) -> Iterator[Part]:
-    """The workloads of a cluster, most exposed first."""
+    """What matters most first, then the workloads, most exposed first."""
     if not answer.workloads:
         yield Sentence("Nothing can be evicted: no pod runs in this cluster.", Tone.GOOD)
         return
-    first = answer.workloads[0]
-    if first.most.reason:
+    exposed = [each for each in answer.by_priority if not each.most.reason and each.outranked_by]
+    # Classes of the system evict whatever they need; what other users can evict matters more.
+    exposed = [each for each in exposed if each.outranked_by_users] or exposed
+    if not exposed:
         yield Sentence("Nothing can evict any of the running pods.", Tone.GOOD)
     else:
-        yield Sentence(f"Most exposed is {first.workload}. {_headline(first.most)}", Tone.WARN)
+        first = exposed[0]
+        name = f"{first.workload} (class {first.priority_class})" if first.priority_class else first.workload
+        yield Sentence(f"The most important workload that can be evicted is {name}. {_headline(first.most)}", Tone.WARN)
+        yield _priority_table(exposed[:REASONS_MAX])
+        if len(exposed) > REASONS_MAX:
+            yield Sentence(
+                f"and {counted(len(exposed) - REASONS_MAX, 'lower priority', 'lower priorities')}", Tone.FAINT
+            )
+        yield Next(f"bayplan exposure {first.workload}")
+    yield Details(list(_all_workloads(answer)))
+
+
+def _priority_table(workloads: Sequence[WorkloadExposure]) -> Table:
+    """Of each priority the most exposed workload."""
+    return Table(
+        ("Class", "Priority", "Most exposed", "Evicted by", "Budget"),
+        [
+            (
+                each.priority_class or "none",
+                f"{each.most.priority:,}",
+                each.workload,
+                _more_than(each.most.lowest.thresholds[0]) if each.most.lowest.thresholds else _ports(each.most),
+                _allowing(each.most),
+            )
+            for each in workloads
+        ],
+        numeric=frozenset({"Priority"}),
+        flexible=frozenset({"Most exposed"}),
+    )
+
+
+def _all_workloads(answer: Ranking) -> Iterator[Part]:
     yield Sentence(
         f"{counted(answer.pod_count, 'pod')} of {counted(answer.workload_count, 'workload')} "
         f"{'is' if answer.pod_count == 1 else 'are'} running. Ranked "
@@ -209,6 +264,12 @@ def _ranking_table(workloads: Sequence[WorkloadExposure]) -> Table:
         numeric=frozenset({"Pods", "Priority", "Evicted first"}),
         flexible=frozenset({"Workload", "Most exposed pod"}),
     )
+
+
+def _allowing(pod: PodExposure) -> str:
+    if not pod.budgets:
+        return "none"
+    return f"allows {min(budget.disruptions_allowed for budget in pod.budgets)}"
 
 
 def _budget_cell(pod: PodExposure) -> Cell:

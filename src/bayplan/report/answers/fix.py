@@ -85,7 +85,8 @@ def _effect(answer: Fixes, fix: Fix) -> str:
     condition = f"if you {_phrase(fix)}."
     if answer.pending == 1 and not answer.fitting:
         return f"{answer.pod} would run on {listed(fix.nodes, 1)} {condition}"
-    share = f"all {answer.pending:,}" if fix.fixed == answer.pending else f"{fix.fixed:,} of {answer.pending:,}"
+    everyone = "both" if answer.pending == 2 else f"all {answer.pending:,}"
+    share = everyone if fix.fixed == answer.pending else f"{fix.fixed:,} of {answer.pending:,}"
     if answer.fitting:
         fitting = f"{answer.fitting:,} pending pods" if answer.fitting > 1 else "One pending pod"
         others = "the other" if answer.pending == 1 else f"{share} others"
@@ -108,7 +109,7 @@ def _table(answer: Fixes) -> Table:
 def _evicted(fix: Fix) -> str:
     if not fix.victims:
         return "none"
-    stranded = f"; {len(fix.left_pending):,} stay pending" if fix.left_pending else ""
+    stranded = f"; {len(fix.left_pending):,} left pending" if fix.left_pending else ""
     return f"{listed(fix.victims, _NAMED)}{stranded}"
 
 

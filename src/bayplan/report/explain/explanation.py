@@ -12,9 +12,9 @@ from typing import Any
 
 from bayplan.core.framework import verdict
 from bayplan.model.pod import FINISHED_PHASES
-from bayplan.report.answers.parts import Code, Heading, Part, Sentence, Tone
+from bayplan.report.answers.parts import Code, Details, Heading, Next, Part, Sentence, Tone
 from bayplan.report.explain.claims import claim_parts
-from bayplan.report.explain.failures import all_reason_parts, failure_parts
+from bayplan.report.explain.failures import all_reason_parts, cause_lines, failure_parts
 from bayplan.report.explain.preemption import evicted_from, preemption_parts
 from bayplan.report.explain.scores import score_parts
 from bayplan.report.explain.shortages import shortage_parts
@@ -25,9 +25,16 @@ DEFAULT_TOP = 5
 
 
 def explanation_parts(plain: Plain, *, top: int = DEFAULT_TOP, all_nodes: bool = False) -> Iterator[Part]:
-    """The table view of an explanation's document."""
+    """The table view of an explanation's document: short first, everything in the details."""
     yield answer(plain)
     yield from (Sentence(remark) for remark in remarks(plain))
+    yield from cause_lines(plain)
+    if not plain["feasible"]:
+        yield Next(f"bayplan fix {plain['pod']['key']}")
+    yield Details(list(_details(plain, top=top, all_nodes=all_nodes)))
+
+
+def _details(plain: Plain, *, top: int, all_nodes: bool) -> Iterator[Part]:
     yield from score_parts(plain, None if all_nodes else top)
     if "allReasons" in plain:
         yield from all_reason_parts(plain["allReasons"], all_nodes=all_nodes)
@@ -91,7 +98,9 @@ def _no_way_out(found: Plain | None) -> str:
 def remarks(plain: Plain) -> Iterator[str]:
     """What one should know before reading on."""
     pod = plain["pod"]
-    if pod["workload"]:
+    if pod.get("wanted", 1) > 1:
+        yield f"{pod['pending']:,} of {pod['wanted']:,} pods of its workload are pending; this is one of them."
+    elif pod["workload"]:
         yield f"It is the next pod that {pod['workload']} would create."
     if pod["node"]:
         is_over = pod["phase"] in FINISHED_PHASES

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.report.answers.parts import Heading, Part, Table
+from bayplan.report.answers.parts import REASONS_MAX, Heading, Part, Sentence, Table
 from bayplan.report.words import counted, examples
 
 Plain = Mapping[str, Any]
@@ -22,7 +22,18 @@ def failure_parts(plain: Plain, *, all_nodes: bool) -> Iterator[Part]:
     title = "do not fit" if len(failures) > 1 else "does not fit"
     other = "other " if plain["feasible"] else ""
     yield Heading(f"Why {counted(len(failures), f'{other}node')} {title}")
-    yield _node_table(failures) if all_nodes else _group_table(failures)
+    yield _node_table(failures, plain["causes"]) if all_nodes else _cause_table(plain["causes"])
+
+
+def cause_lines(plain: Plain) -> Iterator[Part]:
+    """What keeps the pod off most nodes, in a few lines."""
+    causes: Sequence[Plain] = plain["causes"]
+    shown = causes if len(causes) <= REASONS_MAX else causes[: REASONS_MAX - 1]
+    for cause in shown:
+        yield Sentence(f"{counted(cause['count'], 'node')}: {cause['cause']}")
+    if len(causes) > len(shown):
+        left = sum(cause["count"] for cause in causes[len(shown) :])
+        yield Sentence(f"{counted(left, 'node')}: {counted(len(causes) - len(shown), 'other cause')}")
 
 
 def all_reason_parts(reasons: Mapping[str, Sequence[Plain]], *, all_nodes: bool) -> Iterator[Part]:
@@ -58,17 +69,18 @@ def grouped(statuses: Mapping[str, Plain]) -> list[tuple[Plain, list[str]]]:
     return [(statuses[nodes[0]], nodes) for nodes in ordered]
 
 
-def _group_table(failures: Mapping[str, Plain]) -> Table:
+def _cause_table(causes: Sequence[Plain]) -> Table:
     rows = [
-        [f"{len(nodes):,}", reason_text(status), status["plugin"], examples(nodes, _EXAMPLES)]
-        for status, nodes in grouped(failures)
+        [f"{cause['count']:,}", cause["cause"], cause["plugin"], examples(cause["nodes"], _EXAMPLES)]
+        for cause in causes
     ]
-    return Table(("count", "reason", "plugin", "nodes"), rows, _NUMBERS, frozenset({"reason", "nodes"}))
+    return Table(("count", "cause", "plugin", "nodes"), rows, _NUMBERS, frozenset({"cause", "nodes"}))
 
 
-def _node_table(failures: Mapping[str, Plain]) -> Table:
-    rows = [[node, reason_text(failures[node]), failures[node]["plugin"]] for node in sorted(failures)]
-    return Table(("node", "reason", "plugin"), rows, flexible=frozenset({"node", "reason"}))
+def _node_table(failures: Mapping[str, Plain], causes: Sequence[Plain]) -> Table:
+    by_node = {node: cause["cause"] for cause in causes for node in cause["nodes"]}
+    rows = [[node, by_node[node], failures[node]["plugin"]] for node in sorted(failures)]
+    return Table(("node", "cause", "plugin"), rows, flexible=frozenset({"node", "cause"}))
 
 
 def _every_obstacle_table(

@@ -11,8 +11,8 @@ from html import escape
 from typing import Any
 
 from bayplan.analysis.occupancy import Occupancy, Occupant
+from bayplan.analysis.written import written_amount
 from bayplan.report.explain.failures import reason_text
-from bayplan.report.explain.shortages import written_amount
 from bayplan.report.words import counted
 
 Plain = Mapping[str, Any]

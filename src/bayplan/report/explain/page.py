@@ -11,6 +11,7 @@ from html import escape
 from typing import Any
 
 from bayplan.analysis.occupancy import Occupancy
+from bayplan.analysis.written import written_amount
 from bayplan.core.preemption.select import CRITERIA, PRIORITY_OFFSET, PRIORITY_SUM
 from bayplan.report.answers.html import answer_page, element
 from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Table, Tone
@@ -20,7 +21,7 @@ from bayplan.report.explain.failures import all_reason_parts, failure_parts
 from bayplan.report.explain.node_drawing import node_cards
 from bayplan.report.explain.preemption import preemption_parts
 from bayplan.report.explain.scores import score_parts
-from bayplan.report.explain.shortages import shortage_parts, written_amount
+from bayplan.report.explain.shortages import shortage_parts
 from bayplan.report.words import counted, listed
 
 Plain = Mapping[str, Any]

@@ -45,7 +45,7 @@ def test_nodes_that_may_fail_are_counted_once_for_all_objects_of_a_cause() -> No
     parts = shown(*findings, single, nodes=9)
     assert parts[0] == Sentence("3 errors (only if a node fails) in 3 pods on 9 nodes.", Tone.BAD)
     assert rows(details(parts)) == [
-        ["Deployment a/p\nDeployment a/q", "2 of 9 nodes", "x"],
+        ["Deployment a/p\nDeployment a/q", "2 of 9 nodes\n2 of 9 nodes", "x"],
         ["Deployment a/z", "n1", "y"],
     ]
     assert Next("bayplan drain n1") in parts

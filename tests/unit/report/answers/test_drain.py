@@ -109,7 +109,24 @@ def test_the_short_answer_says_why_and_names_what_is_affected() -> None:
     blocked = [part.text for part in short(A, B, BUDGET, web("p")) if isinstance(part, Sentence)]
     assert blocked[1:] == ["Budget default/guard allows no eviction of default/p."]
     evicting = [part.text for part in short(A, B, LOW, HIGH) if isinstance(part, Sentence)]
-    assert "1 lower-priority pod elsewhere is evicted: default/low; 1 of them end without a node." in evicting
+    assert "1 lower-priority pod elsewhere is evicted: default/low; no node is left for it." in evicting
+
+
+def test_many_nodes_are_not_all_named_in_the_next_command() -> None:
+    nodes = [make.node(f"n{number}").capacity(cpu="1") for number in range(5)]
+    shown = short(*nodes, owned("p").cpu("1").running("n0"), nodes=tuple(f"n{number}" for number in range(5)))
+    assert Next("bayplan explain default/p") in shown
+
+
+def test_reasons_that_differ_in_numbers_alone_are_one() -> None:
+    small = make.node("b").capacity(cpu="1")
+    pods = [owned("large").cpu("2").running("a"), owned("small").cpu("1").memory("99Gi").running("a")]
+    shown = short(make.node("a").capacity(cpu="4", memory="200Gi"), small, *pods, owned("third").cpu("3").running("a"))
+    reasons = [part.text for part in shown if isinstance(part, Sentence) and part.text.startswith("No node for")]
+    assert [text.partition(":")[0] for text in reasons] == [
+        "No node for default/large and default/third",
+        "No node for default/small",
+    ]
 
 
 def test_a_long_list_of_commands_is_in_the_details() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.report.answers.exposure import exposure_parts, ranking_parts
-from bayplan.report.answers.parts import Bars, Cell, Part, Sentence, Table
+from bayplan.report.answers.parts import Bars, Cell, Details, Next, Part, Sentence, Table
 from bayplan.testing.builders import budget, deployment, node, pod, priority_class, replica_set
 from bayplan.testing.building import Builder
 from bayplan.testing.pods import PodBuilder
@@ -23,6 +24,11 @@ def cluster(*things: Builder[Any]) -> Cluster:
 
 def sentences(parts: list[Part]) -> list[str]:
     return [part.text for part in parts if isinstance(part, Sentence)]
+
+
+def unfolded(parts: Iterable[Part]) -> list[Part]:
+    """With the details."""
+    return [each for part in parts for each in (part.parts if isinstance(part, Details) else [part])]
 
 
 def said(*things: Builder[Any]) -> list[str]:
@@ -76,7 +82,7 @@ def test_how_many_go_before_it(others: list[PodBuilder], expected: str) -> None:
 
 
 def test_classes_and_what_they_do_with_a_free_choice() -> None:
-    parts = list(exposure_parts(cluster(NODE, POD, priority_class("high", 9)).exposure("a")))
+    parts = unfolded(exposure_parts(cluster(NODE, POD, priority_class("high", 9)).exposure("a")))
     (table,) = [part for part in parts if isinstance(part, Table)]
     first = [each.text if isinstance(each, Cell) else each for each in table.rows[0]]
     assert first == ["high", "9", "more than 3 cores", "default/a", "evicts it"]
@@ -86,7 +92,7 @@ def test_a_workload_has_a_table_of_its_pods() -> None:
     web = deployment("web")
     made = replica_set("web-1").owner(web)
     replicas = [pod(name).cpu("1").owner(made).running("n") for name in ("w1", "w2")]
-    parts = list(exposure_parts(cluster(NODE, web, made, *replicas).exposure("deployment/web")))
+    parts = unfolded(exposure_parts(cluster(NODE, web, made, *replicas).exposure("deployment/web")))
     table = [part for part in parts if isinstance(part, Table)][-1]
     assert [row[0] for row in table.rows] == ["default/w2", "default/w1"]
 
@@ -114,13 +120,29 @@ def test_a_given_preemptor_comes_first() -> None:
 
 
 def test_a_ranking_has_a_bar_for_each_workload() -> None:
-    parts = list(ranking_parts(cluster(NODE, POD, pod("idle").running("n")).exposure_ranking()))
-    assert sentences(parts)[0].startswith("Most exposed is default/a. A pod with priority 1 or higher ")
+    parts = unfolded(ranking_parts(cluster(NODE, POD, pod("idle").running("n")).exposure_ranking()))
+    assert sentences(parts)[0].startswith(
+        "The most important workload that can be evicted is default/a. A pod with priority 1 or higher "
+    )
     (bars,) = [part for part in parts if isinstance(part, Bars)]
     assert [(bar.label, bar.text) for bar in bars.rows] == [
         ("default/a", "more than 3 cores (75%), 2 classes above"),
         ("default/idle", "nothing evicts it"),
     ]
+
+
+def test_a_ranking_leads_with_the_most_important_that_another_class_can_evict() -> None:
+    classes = [priority_class(name, value) for name, value in (("top", 9), ("high", 5), ("low", 1))]
+    pods = [
+        pod(f"of-{each}").cpu("1").priority_class(each).priority(value).running("n", since=9)
+        for each, value in (("top", 9), ("high", 5), ("low", 1))
+    ]
+    first, table, following, *_ = ranking_parts(cluster(NODE, *classes, *pods).exposure_ranking())
+    assert isinstance(first, Sentence)
+    assert first.text.startswith("The most important workload that can be evicted is default/of-high (class high).")
+    assert isinstance(table, Table)
+    assert [row[:3] for row in table.rows] == [("high", "5", "default/of-high"), ("low", "1", "default/of-low")]
+    assert following == Next("bayplan exposure default/of-high")
 
 
 @pytest.mark.parametrize(

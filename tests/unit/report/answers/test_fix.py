@@ -73,3 +73,24 @@ def test_commands_are_there_to_copy() -> None:
     assert [part.text for part in parts if isinstance(part, Heading)][1:] == ["1. uncordon n"]
     (table,) = [part for part in parts if isinstance(part, Table)]
     assert [row[1] for row in table.rows] == ["uncordon n", "add a node like n"]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "pending", "fitting", "expected"),
+    [
+        (10, 10, 0, "All 10 pending pods of deployment/w would run if you uncordon n."),
+        (2, 2, 0, "Both pending pods of deployment/w would run if you uncordon n."),
+        (1, 10, 0, "1 of 10 pending pods of deployment/w would run if you uncordon n."),
+        (1, 1, 1, "One pending pod of deployment/w will run as things are, the other would if you uncordon n."),
+        (2, 3, 2, "2 pending pods of deployment/w will run as things are, 2 of 3 others would if you uncordon n."),
+    ],
+)
+def test_how_many_pods_of_a_workload_a_fix_helps(fixed: int, pending: int, fitting: int, expected: str) -> None:
+    fix = Fix((Change(Kind.UNCORDON, "n"),), ("n",), fixed)
+    assert first_line(Fixes("default/x", "deployment/w", "", "", (), "", pending, fitting, (fix,))) == expected
+
+
+def test_who_is_evicted_and_stays_pending() -> None:
+    fix = Fix((Change(Kind.PRIORITY, "high", 0, 9),), ("n",), 1, ("default/y", "default/z"), ("default/z",))
+    (table,) = [part for part in with_fixes(fix) if isinstance(part, Table)]
+    assert table.rows[0][2:] == ("1 of 1", "default/y and default/z; 1 left pending")

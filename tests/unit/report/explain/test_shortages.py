@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bayplan.analysis.written import written_amount
 from bayplan.report.answers.terminal import terminal_parts
-from bayplan.report.explain.shortages import shortage_parts, written_amount
+from bayplan.report.explain.shortages import shortage_parts
 from bayplan.report.terminal import rendered
 
 

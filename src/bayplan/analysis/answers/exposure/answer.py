@@ -147,12 +147,16 @@ class WorkloadExposure:
     pod_count: int
     outranked_by: int  # PriorityClasses that preempt and are higher
     most: PodExposure
+    priority_class: str = ""
+    outranked_by_users: int = 0  # the same without the classes of the system
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "workload": self.workload,
             "podCount": self.pod_count,
             "outrankedBy": self.outranked_by,
+            "outrankedByUserClasses": self.outranked_by_users,
+            "priorityClass": self.priority_class or None,
             "mostExposed": self.most.to_dict(),
         }
 
@@ -164,10 +168,12 @@ class Ranking:
     workloads: tuple[WorkloadExposure, ...]
     workload_count: int  # all that have running pods
     pod_count: int
+    by_priority: tuple[WorkloadExposure, ...] = ()  # the most exposed one of each priority, the highest first
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "podCount": self.pod_count,
             "workloadCount": self.workload_count,
             "workloads": [workload.to_dict() for workload in self.workloads],
+            "byPriority": [workload.to_dict() for workload in self.by_priority],
         }

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from bayplan.analysis.answers.fixing.answer import Change, Kind
 from bayplan.analysis.answers.nodes_needed import lasting_taints
+from bayplan.analysis.written import written_requirement, written_taint
 from bayplan.core.columns.node_selectors import required_nodes
 from bayplan.core.plugins.pod_topology_spread.constraints import HARD, SOFT
 from bayplan.model.cluster import PriorityClass
-from bayplan.model.meta import LabelSelectorRequirement
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import NodeSelector, NodeSelectorTerm, PodSpec, Toleration
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE, any_tolerates
@@ -108,11 +108,6 @@ def tolerated(taint: Taint) -> Toleration:
     if taint.value:
         return Toleration(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect)
     return Toleration(key=taint.key, operator="Exists", effect=taint.effect)
-
-
-def written_taint(taint: Taint) -> str:
-    """As kubectl writes it."""
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def _tolerations(spec: PodSpec, nodes: Iterable[Node]) -> Iterator[Edit]:
@@ -270,19 +265,3 @@ def _without_host_port(container_name: str, host_port: int) -> Callable[[PodSpec
                     port.host_port = 0
 
     return apply
-
-
-def written_requirement(requirement: LabelSelectorRequirement) -> str:
-    """`zone in (a, b)`, as a label selector is written."""
-    values = ", ".join(requirement.values)
-    match requirement.operator:
-        case "In":
-            return f"{requirement.key} in ({values})"
-        case "NotIn":
-            return f"{requirement.key} not in ({values})"
-        case "Exists":
-            return f"{requirement.key} exists"
-        case "DoesNotExist":
-            return f"{requirement.key} does not exist"
-        case operator:
-            return f"{requirement.key} {operator} {values}"

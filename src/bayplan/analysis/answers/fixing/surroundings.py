@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from bayplan.admission.priority import PREEMPT_LOWER_PRIORITY, SYSTEM_PREFIX
 from bayplan.analysis.answers.exposure.probing import Outcome
 from bayplan.analysis.answers.fixing.answer import PER_STEP, Change, Kind
-from bayplan.analysis.answers.fixing.edits import Edit, with_class, written_taint
+from bayplan.analysis.answers.fixing.edits import Edit, with_class
 from bayplan.analysis.answers.fixing.node_kinds import daemons_like, node_like, one_of_each_kind
 from bayplan.analysis.answers.fixing.trying import Trying
+from bayplan.analysis.written import written_taint
 from bayplan.controllers.ownership import controller_of_kind
 from bayplan.core.plugins.volume_claims import claim_use
 from bayplan.model.cluster import PriorityClass

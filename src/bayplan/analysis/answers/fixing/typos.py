@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
 
 from bayplan.analysis.answers.fixing.answer import Change, Kind
 from bayplan.analysis.answers.fixing.edits import Edit, requested_names, required_terms
 from bayplan.analysis.answers.fixing.surroundings import Edits, Found
 from bayplan.analysis.answers.fixing.trying import Trying
+from bayplan.analysis.near_matches import meant, meant_pair
 from bayplan.model.node import Node
 from bayplan.model.pod import PodSpec
-
-#: How alike two names have to be, from 0 to 1: a letter too many in a short word passes, another word does not.
-_ALIKE = 0.8
 
 
 def corrections_of(spec: PodSpec, nodes: Iterable[Node]) -> list[Edit]:
@@ -39,24 +36,14 @@ def corrected_claims(trying: Trying, edits: Edits) -> Iterator[Found]:
     existing = [name for space, name in claims if space == namespace]
     for position, volume in enumerate(trying.pod.spec.volumes):
         claim = volume.persistent_volume_claim
-        meant = _meant(claim.claim_name, existing) if claim is not None else None
-        if claim is None or meant is None:
+        other = meant(claim.claim_name, existing) if claim is not None else None
+        if claim is None or other is None:
             continue
-        change = Change(Kind.CLAIM_TYPO, volume.name, before=claim.claim_name, after=meant)
-        corrected = (*edits, Edit(change, _with_claim(position, meant)))
+        change = Change(Kind.CLAIM_TYPO, volume.name, before=claim.claim_name, after=other)
+        corrected = (*edits, Edit(change, _with_claim(position, other)))
         outcome = trying.decide(corrected)
         if outcome.node:
             yield Found(corrected, outcome)
-
-
-def _meant(written: str, existing: Iterable[str]) -> str | None:
-    """What was probably meant by a name that does not exist."""
-    known = set(existing)
-    if written in known:
-        return None
-    by_lower_case = {name.lower(): name for name in sorted(known)}
-    found = get_close_matches(written.lower(), by_lower_case, n=1, cutoff=_ALIKE)
-    return by_lower_case[found[0]] if found else None
 
 
 def _with_claim(position: int, name: str) -> Callable[[PodSpec], None]:
@@ -70,21 +57,10 @@ def _with_claim(position: int, name: str) -> Callable[[PodSpec], None]:
 
 def _node_selector(spec: PodSpec, labels: Counter[tuple[str, str]]) -> Iterator[Edit]:
     for key, value in spec.node_selector.items():
-        label = _meant_label(key, value, labels)
+        label = meant_pair(key, value, labels)
         if label is not None:
             change = Change(Kind.SELECTOR_TYPO, f"{key}={value}", after="=".join(label), matches=labels[label])
             yield Edit(change, _selecting(key, label))
-
-
-def _meant_label(key: str, value: str, labels: Counter[tuple[str, str]]) -> tuple[str, str] | None:
-    """Another value of the key, or another key with the value."""
-    if (key, value) in labels:
-        return None
-    other_value = _meant(value, [each for each_key, each in labels if each_key == key])
-    if other_value is not None:
-        return key, other_value
-    other_key = _meant(key, [each for each, each_value in labels if each_value == value])
-    return (other_key, value) if other_key is not None else None
 
 
 def _selecting(old_key: str, label: tuple[str, str]) -> Callable[[PodSpec], None]:
@@ -102,7 +78,7 @@ def _node_affinity(spec: PodSpec, labels: Counter[tuple[str, str]]) -> Iterator[
         for position, expression in enumerate(term.match_expressions):
             if expression.operator != "In" or len(expression.values) != 1:
                 continue
-            label = _meant_label(expression.key, expression.values[0], labels)
+            label = meant_pair(expression.key, expression.values[0], labels)
             if label is not None:
                 change = Change(
                     Kind.AFFINITY_TYPO,
@@ -127,14 +103,14 @@ def _tolerations(spec: PodSpec, nodes: Iterable[Node]) -> Iterator[Edit]:
         if not toleration.key:
             continue
         if toleration.operator == "Exists":
-            key = _meant(toleration.key, [key for key, _ in taints])
-            meant = (key, "") if key is not None else None
+            key = meant(toleration.key, [key for key, _ in taints])
+            other = (key, "") if key is not None else None
         else:
-            meant = _meant_label(toleration.key, toleration.value, taints)
-        if meant is not None:
+            other = meant_pair(toleration.key, toleration.value, taints)
+        if other is not None:
             before = "=".join(filter(None, (toleration.key, toleration.value)))
-            change = Change(Kind.TOLERATION_TYPO, before, after="=".join(filter(None, meant)))
-            yield Edit(change, _tolerating(position, meant))
+            change = Change(Kind.TOLERATION_TYPO, before, after="=".join(filter(None, other)))
+            yield Edit(change, _tolerating(position, other))
 
 
 def _tolerating(position: int, taint: tuple[str, str]) -> Callable[[PodSpec], None]:
@@ -147,10 +123,10 @@ def _tolerating(position: int, taint: tuple[str, str]) -> Callable[[PodSpec], No
 def _resources(spec: PodSpec, nodes: Iterable[Node]) -> Iterator[Edit]:
     offered = Counter(name for node in nodes for name in node.status.allocatable)
     for name in requested_names(spec):
-        meant = _meant(name, offered)
-        if meant is not None:
-            change = Change(Kind.RESOURCE_TYPO, name, after=meant, matches=offered[meant])
-            yield Edit(change, _requesting(name, meant))
+        other = meant(name, offered)
+        if other is not None:
+            change = Change(Kind.RESOURCE_TYPO, name, after=other, matches=offered[other])
+            yield Edit(change, _requesting(name, other))
 
 
 def _requesting(old: str, new: str) -> Callable[[PodSpec], None]:

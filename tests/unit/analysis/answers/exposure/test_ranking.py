@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from bayplan.analysis.answers.exposure.answer import Ranking
 from bayplan.analysis.cluster import Cluster
+from bayplan.model.errors import InvalidObject
 from bayplan.testing.builders import budget, node, pod, priority_class, stateful_set
 from bayplan.testing.building import Builder
 
@@ -65,3 +68,19 @@ def test_what_nothing_evicts_comes_last_and_only_the_top_is_listed() -> None:
 
 def test_an_empty_cluster() -> None:
     assert ranking() == Ranking((), 0, 0)
+
+
+def test_a_namespace_or_a_class_alone() -> None:
+    things: list[Builder[Any]] = [
+        node("n").capacity(cpu="4"),
+        pod("a", "shop").cpu("1").priority_class("high").priority(5).running("n"),
+        pod("b", "dev").cpu("1").running("n"),
+        priority_class("high", 5),
+    ]
+    subject = Cluster([thing.obj() for thing in things])
+    assert [each.workload for each in subject.exposure_ranking(namespace="dev").workloads] == ["dev/b"]
+    assert [each.workload for each in subject.exposure_ranking(priority_class="high").workloads] == ["shop/a"]
+    with pytest.raises(InvalidObject, match="--namespace: no pod has 'nope'; there are: dev, shop"):
+        subject.exposure_ranking(namespace="nope")
+    with pytest.raises(InvalidObject, match="--class: no pod has 'nope'; there are: high"):
+        subject.exposure_ranking(priority_class="nope")
