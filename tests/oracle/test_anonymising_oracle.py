@@ -30,8 +30,8 @@ from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 
 SEEDS = st.integers(0, 100_000)
 EXPLAINED_MAX = 4
-#: Claims that are yet to be made, and requests in them: names that are no object's.
-UNKNOWN_NAMES = ("claim", "request")
+#: Claims that are yet to be made, and requests in them: names that are no object's. A cause is full of names.
+UNKNOWN_NAMES = ("claim", "request", "cause")
 #: Where messages have names.
 NAMES_INSIDE = re.compile(r'"[^"]*"|(?<=request )\S+|(?<=class )\S+|(?<=claim )\S+|(?<=device )\S+|(?<=taint )\S+')
 

@@ -60,8 +60,7 @@ def causes_of(explanation: Explanation) -> list[Cause]:
     filtered = explanation.attempt.filtered
     if filtered is None:
         return []
-    found = list(_Causes(explanation, filtered).all())
-    return sorted(found, key=lambda cause: (-len(cause.nodes), cause.text))
+    return sorted(_Causes(explanation, filtered).all(), key=lambda cause: -len(cause.nodes))
 
 
 class _Causes:

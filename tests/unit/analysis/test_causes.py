@@ -106,8 +106,8 @@ def test_a_spread_says_how_many_pods_each_domain_has() -> None:
     full = pod("full").cpu("4").running("b")
     wanting = pod("x").labels(app="w").cpu("1").spread(ZONE, "app=w")
     assert causes_of(*zones, *there, full, wanting) == [
-        (1, f"spread over {ZONE}: a has 3, the least is 0, maxSkew 1"),
         (1, "too little cpu (1 requested, at most 0 free)"),
+        (1, f"spread over {ZONE}: a has 3, the least is 0, maxSkew 1"),
     ]
 
 

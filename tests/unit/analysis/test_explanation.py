@@ -55,7 +55,7 @@ def test_nodes_with_nobody_to_evict() -> None:
 def test_the_document_only_adds_keys(all_reasons: bool) -> None:
     why = explain("x", make.node("a").capacity(cpu="1"), make.pod("x").cpu("2"))
     document, plain = why.document(all_reasons=all_reasons), why.to_dict(all_reasons=all_reasons)
-    assert document.keys() - plain.keys() == {"pod", "shortages"}
+    assert document.keys() - plain.keys() == {"pod", "causes", "shortages"}
     assert document["preemption"].keys() - plain["preemption"].keys() == {"withoutVictims"}
     for key in plain.keys() - {"preemption"}:
         assert document[key] == plain[key]
