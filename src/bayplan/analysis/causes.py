@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from bayplan.analysis.near_matches import meant_pair
+from bayplan.analysis.shortage import used_or_promised
 from bayplan.analysis.written import written_amount, written_requirement, written_selector, written_taint
-from bayplan.core.columns import ABSENT, RowArray
+from bayplan.core.columns import ABSENT, IntArray, RowArray
 from bayplan.core.columns.node_selectors import compile_terms
+from bayplan.core.columns.terms import TermKind
 from bayplan.core.diagnosis import distinct_verdicts
 from bayplan.core.explain import Explanation
 from bayplan.core.filtering import PASSED, Filtered
@@ -27,6 +30,7 @@ from bayplan.core.plugins.inter_pod_affinity import (
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
 from bayplan.core.plugins.pod_topology_spread.constraints import HARD
 from bayplan.core.plugins.pod_topology_spread.filtering import HardState
+from bayplan.core.plugins.taint_toleration import taints_of
 from bayplan.core.plugins.volume_binding import NODE_CONFLICT
 from bayplan.core.plugins.volume_claims import claim_use
 from bayplan.core.plugins.volume_zone import TOPOLOGY_LABELS
@@ -65,13 +69,10 @@ def causes_of(explanation: Explanation) -> list[Cause]:
 
 class _Causes:
     def __init__(self, explanation: Explanation, filtered: Filtered) -> None:
+        self._explanation = explanation
         self._view = explanation.view
         self._pod = explanation.attempt.pod
         self._filtered = filtered
-        nodes = self._view.nodes
-        self._labels = Counter(
-            label for row in range(nodes.count) if nodes.alive[row] for label in nodes.labels[row].items()
-        )
         self._by_plugin: dict[str, Callable[[Status, int], str]] = {
             "TaintToleration": self._taints,
             "NodeUnschedulable": lambda *_: "cordoned",
@@ -81,6 +82,16 @@ class _Causes:
             "VolumeBinding": self._volumes,
             "VolumeZone": self._volumes,
         }
+
+    @cached_property
+    def _used(self) -> IntArray:
+        return used_or_promised(self._explanation)
+
+    @cached_property
+    def _labels(self) -> Counter[tuple[str, str]]:
+        """How many nodes have each label."""
+        nodes = self._view.nodes
+        return Counter(label for row in range(nodes.count) if nodes.alive[row] for label in nodes.labels[row].items())
 
     def all(self) -> Iterator[Cause]:
         nodes, verdicts = self._view.nodes, self._filtered.verdicts
@@ -110,7 +121,7 @@ class _Causes:
 
     def _taints(self, _: Status, row: int) -> str:
         nodes, tolerations = self._view.nodes, self._pod.spec.tolerations
-        taints = [Taint(key=key, value=value, effect=effect) for key, value, effect in _taints_of(nodes, row)]
+        taints = [Taint(key=key, value=value, effect=effect) for key, value, effect in taints_of(nodes, row)]
         bad = [taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
         return _named("taint", [written_taint(taint) for taint in bad if not any_tolerates(tolerations, taint)])
 
@@ -152,18 +163,29 @@ class _Causes:
 
     def _existing_anti_affinity(self, row: int) -> str:
         """A pod of the node's domain that keeps this one away."""
-        counters, view = self._view.counters, self._view
-        labels = view.objects.namespace_labels(self._pod.shape.namespace)
-        for term_id in counters.terms_reaching(self._pod.shape, labels):
-            key = counters.terms.values[term_id].term.topology_key
-            domain = view.nodes.labels[row].get(key)
-            for pod_row in range(len(view.pods.keys)):
-                shape, at = view.pods.shapes[pod_row], int(view.pods.node_rows[pod_row])
-                if shape is None or at == ABSENT or term_id not in shape.carried_ids:
-                    continue
-                if domain is not None and view.nodes.labels[at].get(key) == domain:
-                    return f"anti-affinity of {view.pods.keys[pod_row]} in the same {key}"
+        labels = self._view.nodes.labels[row]
+        for (key, value), pod in self._keepers_away.items():
+            if labels.get(key) == value:
+                return f"anti-affinity of {pod} in the same {key}"
         return ""
+
+    @cached_property
+    def _keepers_away(self) -> dict[tuple[str, str], str]:
+        """Topology key and domain -> the first pod there that a term of its own keeps apart from this one."""
+        counters, view = self._view.counters, self._view
+        namespace_labels = view.objects.namespace_labels(self._pod.shape.namespace)
+        found: dict[tuple[str, str], str] = {}
+        for term_id in counters.terms_reaching(self._pod.shape, namespace_labels):
+            carried = counters.terms.values[term_id]
+            if carried.kind is not TermKind.REQUIRED_ANTI:
+                continue
+            key = carried.term.topology_key
+            for pod, shape, at in zip(view.pods.keys, view.pods.shapes, view.pods.node_rows.tolist(), strict=False):
+                if shape is not None and at != ABSENT and term_id in shape.carried_ids:
+                    domain = view.nodes.labels[at].get(key)
+                    if domain is not None:
+                        found.setdefault((key, domain), pod)
+        return found
 
     def _volumes(self, status: Status, row: int) -> str:
         """Claims whose volume cannot be used on the node."""
@@ -206,12 +228,11 @@ class _Causes:
     # ---------------------------------------------------------------- all nodes of a verdict
 
     def _resources(self, plugin: NodeResourcesFit, state: Any, code: int, rows: RowArray) -> str:
-        nodes, usage = self._view.nodes, self._view.usage
-        missing = []
+        nodes, missing = self._view.nodes, []
         for demand in plugin.unmet(state, code):
             column, asked = nodes.resources.find(demand.name), self._pod.shape.requests.asked[demand.name]
             offered = nodes.allocatable[rows, column]
-            free = offered - usage.requested[rows, column]
+            free = offered - self._used[rows, column]
             best = int(free.argmax())
             if int(offered.max()) < asked:
                 most = f"these nodes have at most {written_amount(demand.name, int(offered.max()))}"
@@ -219,11 +240,6 @@ class _Causes:
                 most = f"at most {written_amount(demand.name, max(0, int(free[best])))} free"
             missing.append(f"{demand.name} ({written_amount(demand.name, asked)} requested, {most})")
         return _named("too little", missing)
-
-
-def _taints_of(nodes: Any, row: int) -> Sequence[tuple[str, str, str]]:
-    taints: Sequence[tuple[str, str, str]] = nodes.taint_sets.values[nodes.taint_set_ids.item(row)]
-    return taints
 
 
 def _said(status: Status) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bayplan.core.columns import IntArray
 from bayplan.core.diagnosis import distinct_verdicts
 from bayplan.core.explain import Explanation
 from bayplan.core.filtering import nominated_pods
@@ -41,9 +42,7 @@ class Shortage:
 def shortages(explanation: Explanation) -> list[Shortage]:
     """In order of first mention."""
     view, asked = explanation.view, explanation.attempt.pod.shape.requests.asked
-    promised_to, promising = nominated_pods(explanation.attempt.pod, view)
-    used = view.usage.requested.copy()
-    np.add.at(used, promising, view.pods.requests[promised_to])
+    used = used_or_promised(explanation)
     found = []
     for resource, rows in _short_rows(explanation).items():
         column = view.nodes.resources.find(resource)
@@ -53,6 +52,15 @@ def shortages(explanation: Explanation) -> list[Shortage]:
         node = view.nodes.names[rows[best]]
         found.append(Shortage(resource, asked[resource], max(0, int(free[best])), node, int(offered.max())))
     return found
+
+
+def used_or_promised(explanation: Explanation) -> IntArray:
+    """(nodes, resources) what is not free for the pod: promised to pods that are nominated counts as used."""
+    view = explanation.view
+    promised_to, promising = nominated_pods(explanation.attempt.pod, view)
+    used = view.usage.requested.copy()
+    np.add.at(used, promising, view.pods.requests[promised_to])
+    return used
 
 
 def _short_rows(explanation: Explanation) -> dict[str, list[int]]:

@@ -122,3 +122,24 @@ def test_what_is_too_small_is_apart_from_what_is_full() -> None:
         (1, "too little cpu (4 requested, at most 2 free)"),
         (1, "too little cpu (4 requested, these nodes have at most 2)"),
     ]
+
+
+def test_a_preference_keeps_nobody_away() -> None:
+    """The pod whose rule it is is named, not one that would only rather be alone."""
+    found = causes_of(
+        node("a").label(HOST, "a"),
+        pod("a-first").pod_anti_affinity(HOST, "app=x", weight=9).running("a"),
+        pod("y").pod_anti_affinity(HOST, "app=x").running("a"),
+        pod("x").labels(app="x"),
+    )
+    assert found == [(1, f"anti-affinity of default/y in the same {HOST}")]
+
+
+def test_room_that_is_promised_is_not_free() -> None:
+    found = causes_of(
+        node("a").capacity(cpu="4"),
+        pod("y").cpu("1").running("a"),
+        pod("promised").cpu("2").priority(9).nominated("a"),
+        pod("x").cpu("3"),
+    )
+    assert found == [(1, "too little cpu (3 requested, at most 1 free)")]

@@ -17,21 +17,28 @@ from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 
 
-def played(asking: Asking, made: Changed, evicted: Sequence[str] = ()) -> tuple[Course, tuple[Update, ...]]:
-    """What the cluster comes to, if somebody evicts these pods as well. Raises InvalidObject for a bad template."""
-    course = Course(asking.of(made.start))
+def settled(asking: Asking) -> Course:
+    """The cluster once its pending pods have been tried."""
+    course = Course(asking)
+    course.settle()
+    return course
+
+
+def play_out(course: Course, made: Changed, evicted: Sequence[str] = ()) -> tuple[Update, ...]:
+    """What follows from a change, in a course that begins with it; somebody may evict these pods as well.
+
+    Raises InvalidObject for a bad template.
+    """
     for loss in made.losses:
         course.remove(loss.pods, loss.cause, loss.by, for_good=loss.for_good)
     course.remove(evicted, Cause.DELETED, "", for_good=False)
     course.enqueue(made.cluster.prepared(made.arriving(), course.cache))
     course.settle()
-    return course, tuple(update(course, workload, made.cluster.objects, made.now) for workload in made.updates)
+    return tuple(update(course, workload, made.cluster.objects, made.now) for workload in made.updates)
 
 
-def settled(asking: Asking) -> Cluster:
-    """The cluster once its pending pods have been tried, those that get no node among them."""
-    cluster = asking.cluster
-    course, _ = played(asking, Changed(cluster, cluster))
+def cluster_after(course: Course, cluster: Cluster) -> Cluster:
+    """What a cluster came to, the pods that got no node among the objects."""
     others: list[Object] = [obj for obj in cluster.objects if not isinstance(obj, Pod) or is_over(obj)]
     waiting = [cluster.pods[key] for key in (*course.waiting, *course.held_back) if key in cluster.pods]
     planned = {id(new.origin): new.origin for key in course.pods if (new := cluster.planned(key)) is not None}

@@ -20,7 +20,8 @@ from bayplan.analysis.answers.changes import Change, changed
 from bayplan.analysis.answers.course import UNINTENDED, Cause, Course, Departure
 from bayplan.analysis.answers.drain import Draining, check_nodes, drain_in
 from bayplan.analysis.answers.node_usage import NodeChange, node_changes
-from bayplan.analysis.answers.updates import Update, update
+from bayplan.analysis.answers.playing import play_out
+from bayplan.analysis.answers.updates import Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +108,7 @@ def whatif(asking: Asking, change: Change, drain: Sequence[str] = ()) -> WhatIf:
     after = Course(asking.of(made.start))
     check_nodes(after.nodes, drain)
     before.settle()
-    for loss in made.losses:
-        after.remove(loss.pods, loss.cause, loss.by, for_good=loss.for_good)
-    after.enqueue(made.cluster.prepared(made.arriving(), after.cache))
-    after.settle()
-    updates = tuple(update(after, workload, made.cluster.objects, made.now) for workload in made.updates)
+    updates = play_out(after, made)
     draining = drain_in(after, drain) if drain else None
     return _compared(now, before, after, updates, draining)
 

@@ -18,7 +18,7 @@ from bayplan.analysis.answers.fixing.surroundings import Edits, Found
 from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.analysis.answers.fixing.typos import corrected_claims
 from bayplan.analysis.answers.owners import short_name, workload_of
-from bayplan.analysis.answers.playing import settled
+from bayplan.analysis.answers.playing import cluster_after, settled
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import is_pending
 from bayplan.analysis.references import POD, not_found, parse_reference
@@ -46,7 +46,7 @@ def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> F
     pending = _pending(asking.cluster, text, namespace)
     if not pending:
         return _fixes_of(asking, text, namespace)
-    later = asking.of(settled(asking))
+    later = asking.of(cluster_after(settled(asking), asking.cluster))
     left = _pending(later.cluster, text, namespace)
     if not left:
         return _fixes_of(asking, text, namespace)

@@ -20,7 +20,7 @@ from bayplan.analysis.answers.fixing.patches import Origin
 from bayplan.analysis.answers.fixing.surroundings import Edits, Found
 from bayplan.analysis.answers.fixing.trying import edited_spec
 from bayplan.analysis.answers.owners import workload_of
-from bayplan.analysis.answers.playing import played
+from bayplan.analysis.answers.playing import play_out, settled
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import is_over, is_pending
 from bayplan.analysis.references import POD
@@ -60,7 +60,7 @@ class Rehearsal:
         self._own_running = members & self._running
         self._own_pending = self._pending_among(members)
         self.pending = len(self._own_pending) or 1  # one more, if all are running
-        before, _ = played(asking, Changed(asking.cluster, asking.cluster))
+        before = settled(asking)
         self._evicted_anyway = {each.pod for each in before.departures if each.cause in UNINTENDED}
         #: How many pods the workload's own evict without any fix.
         self.evicts_anyway = sum(each.by in self._own_pending for each in before.departures)
@@ -83,7 +83,8 @@ class Rehearsal:
         """None if an API server would not take the change."""
         try:
             made = self._changed(found)
-            course, _ = played(self._asking, made, found.evicted)
+            course = Course(self._asking.of(made.start))
+            play_out(course, made, found.evicted)
         except InvalidObject:
             return None
         own = self._members(course.pods.values())

@@ -20,9 +20,9 @@ import numpy as np
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.drain import Draining, drain_in, nodes_named
 from bayplan.analysis.answers.moving.defrag import SECONDS
-from bayplan.analysis.answers.moving.playing import settled
 from bayplan.analysis.answers.moving.room import VARIABLES_MAX
 from bayplan.analysis.answers.moving.stock import Fixed, Kind, Lot, Stock, take_stock
+from bayplan.analysis.answers.playing import settled
 from bayplan.analysis.integer_program import IntegerProgram
 from bayplan.core.columns import BoolArray, IntArray
 from bayplan.core.columns.resources import CPU_NAME

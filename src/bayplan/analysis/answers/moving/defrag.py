@@ -21,9 +21,10 @@ import numpy as np
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.course import Arrival
 from bayplan.analysis.answers.moving.goal import Goal, goal_for
-from bayplan.analysis.answers.moving.playing import DoesNotHoldError, Played, Step, play, settled
+from bayplan.analysis.answers.moving.playing import DoesNotHoldError, Played, Step, play
 from bayplan.analysis.answers.moving.room import Proposal, chained_moves, direct_moves, least_moves, moves_at_least
 from bayplan.analysis.answers.moving.stock import Fixed, Kind, Stock, kind_of, take_stock
+from bayplan.analysis.answers.playing import settled
 from bayplan.analysis.references import not_found
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 

@@ -18,6 +18,7 @@ from bayplan.analysis.answers.course import Cause, Course
 from bayplan.analysis.answers.drain import cordoned
 from bayplan.analysis.answers.moving.goal import Goal
 from bayplan.analysis.answers.moving.room import Move
+from bayplan.analysis.answers.playing import settled
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.cycle import attempt
 from bayplan.model.pod import Pod
@@ -61,13 +62,6 @@ class DoesNotHoldError(Exception):
     def __init__(self, message: str, move: Move | None = None) -> None:
         super().__init__(message)
         self.move = move  # that cannot go where it should
-
-
-def settled(asking: Asking) -> Course:
-    """The cluster once its pending pods have been tried."""
-    course = Course(asking)
-    course.settle()
-    return course
 
 
 def play(asking: Asking, goal: Goal, target: str, moves: Sequence[Move]) -> Played:
