@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from bayplan.analysis.answers.gates import gates_failed, parse_gates
-from bayplan.cli.answering import Asked, answer_options, read_noting, write_answer
+from bayplan.cli.answering import Asked, answer_options, details_option, read_noting, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.whatif import whatif_parts
@@ -38,6 +38,7 @@ from bayplan.report.answers.whatif import whatif_parts
     help="Exit with code 1 if the change evicts pods (evicts; evicts=CLASS: of that PriorityClass), violates a "
     "disruption budget (pdb) or leaves pods without a node (pending).",
 )
+@details_option
 @answer_options()
 def command(
     asked: Asked,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind
 from bayplan.report.answers.amounts import bare_amount
@@ -10,6 +10,8 @@ from bayplan.report.answers.parts import Code, Details, Heading, Part, Sentence,
 from bayplan.report.words import counted, listed
 
 _NAMED = 3
+#: Fixes in a short answer.
+_SHOWN = 3
 _PHRASES = {
     Kind.SELECTOR_TYPO: "correct {what} to {after} in its node selector",
     Kind.AFFINITY_TYPO: "correct {what} to {after} in its node affinity",
@@ -49,11 +51,15 @@ def fix_parts(answer: Fixes) -> Iterator[Part]:
     details: list[Part] = [Sentence(f"Now: {answer.message}", Tone.FAINT)] if answer.message else []
     if answer.fixes:
         yield Heading(_table_title(answer))
-        yield _table(answer)
+        yield _table(answer, answer.fixes[:_SHOWN])
+        if len(answer.fixes) > _SHOWN:
+            yield Sentence(f"and {len(answer.fixes) - _SHOWN} more", Tone.FAINT)
+            details = [Heading(_table_title(answer)), _table(answer, answer.fixes), *details]
         (first, *others) = answer.fixes
         yield from _instructions(1, first)
+        details += _victims(1, first)
         for number, fix in enumerate(others, start=2):
-            details += _instructions(number, fix)
+            details += [*_instructions(number, fix), *_victims(number, fix)]
     if details:
         yield Details(details)
 
@@ -76,7 +82,7 @@ def _headline(answer: Fixes) -> Iterator[Part]:
 
 def _table_title(answer: Fixes) -> str:
     if answer.victims:
-        return "Changes that avoid evictions, smallest first"
+        return "Changes that evict fewer pods, smallest first"
     return f"{counted(len(answer.fixes), 'fix', 'fixes')}, each played to its end, best first"
 
 
@@ -94,12 +100,12 @@ def _effect(answer: Fixes, fix: Fix) -> str:
     return f"{share.capitalize()} pending pods of {answer.workload} would run {condition}"
 
 
-def _table(answer: Fixes) -> Table:
+def _table(answer: Fixes, fixes: Sequence[Fix]) -> Table:
     return Table(
         ("#", "Change", "Pending pods fixed", "Evicted"),
         [
             (str(number), _phrase(fix), f"{fix.fixed:,} of {answer.pending:,}", _evicted(fix))
-            for number, fix in enumerate(answer.fixes, start=1)
+            for number, fix in enumerate(fixes, start=1)
         ],
         numeric=frozenset({"#"}),
         flexible=frozenset({"Change", "Evicted"}),
@@ -110,7 +116,14 @@ def _evicted(fix: Fix) -> str:
     if not fix.victims:
         return "none"
     stranded = f"; {len(fix.left_pending):,} left pending" if fix.left_pending else ""
-    return f"{listed(fix.victims, _NAMED)}{stranded}"
+    gone = fix.victims[0] if len(fix.victims) == 1 else counted(len(fix.victims), "pod")
+    return f"{gone}{stranded}"
+
+
+def _victims(number: int, fix: Fix) -> Iterator[Part]:
+    """By name, if there are several."""
+    if len(fix.victims) > 1:
+        yield Sentence(f"Change {number} evicts {listed(fix.victims)}.")
 
 
 def _instructions(number: int, fix: Fix) -> Iterator[Part]:
