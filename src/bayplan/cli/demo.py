@@ -22,7 +22,7 @@ from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.input_gaps import DUMP_COMMAND
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import simulate
-from bayplan.cli.simulation_output import check_file
+from bayplan.cli.output_files import check_file
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.reading import read

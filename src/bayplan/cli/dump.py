@@ -13,7 +13,7 @@ import click
 from bayplan.analysis.anonymising.objects import anonymised
 from bayplan.cli.main import EXIT_YES
 from bayplan.cli.options import note
-from bayplan.cli.simulation_output import check_file
+from bayplan.cli.output_files import check_file
 from bayplan.cli.sources import read_live
 from bayplan.report.cluster_dump import dump_lines
 from bayplan.report.words import counted

@@ -81,7 +81,14 @@ config_option = click.option(
     "--config", metavar="FILE", help="KubeSchedulerConfiguration (v1) to use. Default: kube-scheduler's defaults."
 )
 namespace_option = click.option(
-    "-n", "--namespace", default="default", show_default=True, help="Namespace of pods named without one."
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    help="Namespace of pods named without one. Default: that of the kubeconfig's context; for files, default.",
+)
+all_namespaces_option = click.option("-A", "--all-namespaces", is_flag=True, help="List pods of all namespaces.")
+selector_option = click.option(
+    "-l", "--selector", metavar="LABELS", default="", help="List only pods with these labels, such as app=web,tier!=db."
 )
 output_option = click.option(
     "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."

@@ -26,18 +26,19 @@ from bayplan.cli.options import (
     bad_option,
     call_extenders_option,
     feature_gates_option,
+    files_option,
     note,
     note_extenders,
     note_skipped,
     report_option,
 )
+from bayplan.cli.output_files import check_file
 from bayplan.cli.safety_options import safety_given, safety_options
 from bayplan.cli.simulation_gates import Gate, gates_option, judge
 from bayplan.cli.simulation_output import (
     JSON,
     PARQUET,
     Output,
-    check_file,
     check_report,
     show_compared,
     simulation_output_option,
@@ -45,7 +46,7 @@ from bayplan.cli.simulation_output import (
 )
 from bayplan.cli.simulation_progress import progress_bar
 from bayplan.cli.simulation_traces import given_trace, trace_options
-from bayplan.cli.sources import live_options, read_sources
+from bayplan.cli.sources import Source, live_options
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.framework.requeue import Wakeups
@@ -79,14 +80,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     cls=CommandWithFiles,
     epilog="Exit codes: 0 done; 1 a --fail-on condition was met; 2 bad input or usage; 130 interrupted.",
 )
-@click.option(
-    "-f",
-    "--file",
-    "files",
-    metavar="FILES",
-    multiple=True,
-    help="YAML or JSON files or directories; - is standard input.",
-)
+@files_option
 @live_options
 @click.option(
     "--nodes",
@@ -171,7 +165,10 @@ def command(
         _check_several(sources, feature_gates, journal, output)
     safety, played = safety_given(others)
     trace = given_trace(**played)
-    cluster = _load_cluster(_read_given(files, kubeconfig, context), templates, trace)
+    source = Source(files, kubeconfig, context)
+    # Nodes or a trace can be all there is.
+    given = ReadResult() if (templates or trace) and not (files or source.names_cluster) else source.read()
+    cluster = _load_cluster(given, templates, trace)
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:
         gate.check(cluster)
@@ -190,12 +187,6 @@ def command(
     if len(runs) > 1:
         return _show_several(results, gates, output, report)
     return _show_one(results[0], gates, output, report)
-
-
-def _read_given(files: tuple[str, ...], kubeconfig: str | None, context: str | None) -> ReadResult:
-    """Nothing where neither files nor a cluster are named."""
-    live = kubeconfig is not None or context is not None
-    return read_sources(files, kubeconfig, context) if files or live else ReadResult()
 
 
 def _check_several(sources: Sequence[str | None], feature_gates: str, journal: str | None, output: Output) -> None:
@@ -253,7 +244,7 @@ def _show_several(
 
 def _load_cluster(given: ReadResult, templates: tuple[str, ...], trace: Trace | None) -> Cluster:
     if not given.objects and not templates and trace is None:
-        raise click.UsageError("Missing option '-f' / '--file', '--nodes' or '--trace': there is nothing to simulate.")
+        raise click.UsageError("There is nothing to simulate: the input has no objects.")
     taken = [obj.metadata.name for obj in given.objects if isinstance(obj, Node)]
     objects = [*given.objects, *nodes_like(templates, taken)]
     if trace is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 import msgspec
@@ -17,6 +16,7 @@ from bayplan.analysis.simulation.results.arrow import ArrowMissingError, require
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.cli.options import bad_option, note
+from bayplan.cli.output_files import check_file, check_folder_of
 from bayplan.report.comparison.tables import comparison_parts
 from bayplan.report.html_page import PlotlyMissingError, require_plotly
 from bayplan.report.json_output import write_json
@@ -46,7 +46,7 @@ class Output:
             raise bad_option("-o", str(error)) from error
         if os.path.exists(self.folder) and not os.path.isdir(self.folder):
             raise bad_option("-o", f"{self.folder} is not a directory")
-        _check_folder_of("-o", self.folder)
+        check_folder_of("-o", self.folder)
 
     def show(self, result: SimulationResult) -> None:
         if self.kind == PARQUET:
@@ -84,23 +84,6 @@ def check_report(path: str | None) -> None:
     except PlotlyMissingError as error:
         raise bad_option("--report", str(error)) from error
     check_file("--report", path)
-
-
-def check_file(option: str, path: str | None) -> None:
-    """Raises InvalidObject if this file cannot be written."""
-    if path is None:
-        return
-    if os.path.isdir(path):
-        raise bad_option(option, f"{path} is a directory")
-    _check_folder_of(option, path)
-
-
-def _check_folder_of(option: str, path: str) -> None:
-    folder = Path(path).absolute().parent
-    if not folder.is_dir():
-        raise bad_option(option, f"{path}: no such directory: {Path(path).parent}")
-    if not os.access(folder, os.W_OK):
-        raise bad_option(option, f"{path}: directory {Path(path).parent} is not writable")
 
 
 def _parse(ctx: click.Context, parameter: click.Parameter, value: str) -> Output:

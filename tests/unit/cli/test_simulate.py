@@ -160,7 +160,7 @@ def test_feature_gates_are_heeded_and_kept_in_the_journal(tmp_path: Path, capsys
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "there is nothing to simulate"),
+        ([], "There is no cluster to read"),
         (["-f", "none.yaml"], "none.yaml: no such file"),
         (["--until", "later"], "invalid duration"),
         (["--until", "0s"], "must be greater than 0"),

@@ -271,7 +271,11 @@ TEMPLATES = [
     ),
 ]
 OPTIONS = [
-    usage("nothing", "", "Missing option '-f' / '--file', '--nodes' or '--trace': there is nothing to simulate."),
+    usage(
+        "nothing",
+        "",
+        "There is no cluster to read: name files with -f, or a kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config).",
+    ),
     usage("shrink", "--trace csv:t.csv --shrink 0", "Invalid value for '--shrink': 0.0 is not in the range 0<x<=1."),
     usage(
         "shrink above 1",
