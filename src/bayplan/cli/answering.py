@@ -34,7 +34,7 @@ from bayplan.report.answers.html import html
 from bayplan.report.answers.markdown import markdown
 from bayplan.report.answers.parts import Next, Part
 from bayplan.report.answers.terminal import terminal_parts
-from bayplan.report.json_output import write_json, write_yaml
+from bayplan.report.json_output import write_document
 from bayplan.report.terminal import show
 
 FORMATS = ("table", "json", "yaml", "markdown", "html")
@@ -165,10 +165,8 @@ def write_answer(
         Path(asked.report).write_text(make_page(), encoding="utf-8")
         note(f"report written to {asked.report}")
     match asked.output:
-        case "json":
-            write_json(document, sys.stdout)
-        case "yaml":
-            write_yaml(document, sys.stdout)
+        case "json" | "yaml":
+            write_document(document, asked.output, sys.stdout)
         case "markdown":
             sys.stdout.write(markdown(title, told))
         case "html":

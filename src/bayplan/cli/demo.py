@@ -49,7 +49,7 @@ _WHAT_HAPPENS = (
 )
 
 
-@click.command("demo")
+@click.command("demo", epilog="Exit codes: 0 done; 2 bad usage.")
 @click.option("--write", "folder", metavar="DIR", help="Write the demo's YAML files to DIR, to try out the commands.")
 @click.option("--report", metavar="FILE", help="Where to write the HTML report. Default: the temporary directory.")
 def command(folder: str | None, report: str | None) -> None:

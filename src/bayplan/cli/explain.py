@@ -12,6 +12,7 @@ import click
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.explanation import PodExplanation
 from bayplan.cli.answering import NAMES, Asked, answer_options, details_option, write_answer
+from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
@@ -35,7 +36,7 @@ from bayplan.report.explain.page import explanation_page
     epilog="Exit codes: 0 the pod fits on a node; 1 it does not fit now, even if preemption would help; "
     "2 bad input or usage.",
 )
-@click.argument("pod", required=False)
+@click.argument("pod", required=False, shell_complete=complete_pod)
 @answer_options(NAMES)
 @call_extenders_option
 @all_namespaces_option

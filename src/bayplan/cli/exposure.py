@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from bayplan.cli.answering import Asked, answer_options, details_option, read_noting, write_answer
+from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, all_namespaces_option
 from bayplan.report.answers.exposure import exposure_parts, ranking_parts
@@ -17,7 +18,7 @@ _TOP = 20
     cls=CommandWithFiles,
     epilog="Exit codes: 0 answered; 1 a pod of --against evicts one of the pods; 2 bad input or usage.",
 )
-@click.argument("pod", required=False)
+@click.argument("pod", required=False, shell_complete=complete_pod)
 @details_option
 @answer_options()
 @all_namespaces_option

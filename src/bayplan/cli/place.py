@@ -10,6 +10,7 @@ from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import PodQueue
 from bayplan.analysis.label_selection import selected_by
 from bayplan.cli.answering import NAMES, Asked, answer_options, write_answer
+from bayplan.cli.completing import complete_pod
 from bayplan.cli.input_notes import note_idle
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
@@ -32,7 +33,7 @@ _EXAMPLES = 3
     cls=CommandWithFiles,
     epilog="Exit codes: 0 every pod was placed; 1 some pods were not placed; 2 bad input or usage.",
 )
-@click.argument("pods", nargs=-1)
+@click.argument("pods", nargs=-1, shell_complete=complete_pod)
 @answer_options(NAMES)
 @call_extenders_option
 @all_namespaces_option

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from bayplan.cli.options import note
+from bayplan.model.errors import InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.reading import ReadResult, from_texts, read
@@ -83,9 +84,22 @@ def live_options(function: Callable[..., Any]) -> Callable[..., Any]:
         help="Kubeconfig of a live cluster, which is only read. Objects in -f files replace or add to those in it.",
     )
     context = click.option(
-        "--context", metavar="NAME", help="Context of the kubeconfig to use. Default: its current context."
+        "--context",
+        metavar="NAME",
+        shell_complete=_complete_context,
+        help="Context of the kubeconfig to use. Default: its current context.",
     )
     return kubeconfig(context(function))
+
+
+def _complete_context(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    from bayplan.client.kubeconfig import read_kubeconfig  # noqa: PLC0415
+
+    try:
+        contexts = read_kubeconfig(ctx.params.get("kubeconfig")).contexts
+    except InvalidObject:  # a shell has no use for errors here
+        return []
+    return sorted(name for name in contexts if name.startswith(incomplete))
 
 
 def _check_cluster_is_named() -> None:

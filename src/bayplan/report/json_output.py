@@ -16,15 +16,14 @@ def write_json(plain: Mapping[str, Any] | msgspec.Struct, stream: TextIO) -> Non
     stream.flush()
 
 
-def write_yaml(plain: Mapping[str, Any], stream: TextIO) -> None:
+def write_document(plain: Mapping[str, Any] | msgspec.Struct, output: str, stream: TextIO) -> None:
+    """As `json` or `yaml`."""
+    (write_json if output == "json" else write_yaml)(plain, stream)
+
+
+def write_yaml(plain: Mapping[str, Any] | msgspec.Struct, stream: TextIO) -> None:
     """One document; what the JSON says."""
-    document = msgspec.to_builtins(plain)
-    yaml.dump(document, stream, Dumper=_Dumper, default_flow_style=False, sort_keys=False, allow_unicode=True)
+    # Read back from JSON, no part is shared: YAML would refer to it by an anchor.
+    document = msgspec.json.decode(msgspec.json.encode(plain))
+    yaml.safe_dump(document, stream, default_flow_style=False, sort_keys=False, allow_unicode=True)
     stream.flush()
-
-
-class _Dumper(yaml.SafeDumper):
-    """Without anchors: what is equal is written out each time, as kubectl does."""
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
-        return True
