@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bayplan.analysis.anonymising.rules import Rule
 from bayplan.analysis.anonymising.texts import Findings, Texts
-from bayplan.model.timestamps import parse_time
+from bayplan.model.timestamps import format_time, parse_time
 
 
 def renamed(rule: Rule, *texts: str) -> list[str]:
@@ -87,7 +85,7 @@ def test_times_move_together_and_the_newest_is_always_the_same() -> None:
     ]
 
 
-@given(st.lists(st.datetimes(datetime(2001, 1, 1), datetime(2099, 1, 1)).map(lambda time: f"{time.isoformat()}Z")))
+@given(st.lists(st.integers(0, 4 * 10**18).map(lambda time: f"{format_time(time)[:-1]}.{time % 10**9:09}Z")))
 def test_times_keep_their_distances(times: list[str]) -> None:
     new = renamed(Rule.TIME, *times)
     for before, after in zip(times, new, strict=True):
