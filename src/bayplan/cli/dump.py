@@ -30,7 +30,7 @@ from bayplan.report.words import counted
 @click.option(
     "--anonymise",
     is_flag=True,
-    help="Rename namespaces, names, labels and images; the file still leads to the same decisions.",
+    help="Rename everything but Kubernetes' own words; the file still leads to the same decisions.",
 )
 def command(kubeconfig: str | None, context: str | None, output_file: str | None, anonymise: bool) -> int:
     """Write the objects of a live cluster that affect scheduling to a file, for explain, place and simulate.

@@ -24,7 +24,6 @@ from bayplan.cli.options import (
 )
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.report.answers.pending import pending_parts
-from bayplan.report.explain.disruption import disruption_parts
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.explain.node_drawing import nodes_to_draw
 from bayplan.report.explain.page import explanation_page
@@ -83,14 +82,11 @@ def command(
     if asked.output in ("json", "yaml"):
         for remark in remarks(document):
             note(remark)
-    parts = list(explanation_parts(document, top=top, all_nodes=all_nodes))
-    if optimal:
-        parts[-1:-1] = disruption_parts(document)  # before the details
     shows_all = asked.details or all_nodes or all_reasons or top != DEFAULT_TOP
     write_answer(
         replace(asked, details=shows_all),
         f"bayplan explain {pod}",
-        parts,
+        explanation_parts(document, top=top, all_nodes=all_nodes),
         document,
         names=(f"node/{node}" for node in document["feasible"]),
         page=partial(_page, why, document),

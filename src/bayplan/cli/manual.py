@@ -21,7 +21,7 @@ def command() -> None:
 
 def manual_page() -> Iterator[str]:
     """The lines of bayplan(1), for man."""
-    context = click.Context(cli, info_name="bayplan")
+    context = click.Context(cli, info_name="bayplan", **cli.context_settings)
     yield f'.TH BAYPLAN 1 "" "bayplan {__version__}" "User Commands"'
     yield from (".SH NAME", "bayplan \\- the Kubernetes scheduler as a tool")
     yield from (".SH SYNOPSIS", ".B bayplan", r".I command", "[options]")

@@ -126,7 +126,9 @@ def test_scale_draws(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(
         bench, "measure_scaling", lambda names, pods, nodes: measure_scaling(names, pods, nodes, [2, 5], measured)
     )
-    said = bayplan("bench", "--scale", "--workload", "spread", "--nodes", "500", "--output-file", str(tmp_path / "scale"))
+    said = bayplan(
+        "bench", "--scale", "--workload", "spread", "--nodes", "500", "--output-file", str(tmp_path / "scale")
+    )
     assert said.code == 0
     page = (tmp_path / "scale.html").read_text()
     assert page.count("<svg") == 1
