@@ -1,4 +1,4 @@
-"""Nodes that a DaemonSet leaves out, and why: pods that do not exist are not pending, and yet somebody may miss them."""
+"""Nodes that a DaemonSet leaves out, and why: pods that do not exist are not pending, but somebody may miss them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.structs import replace
 from bayplan.model.workloads import CronJob, Job
 
-_RESUME = "kubectl patch job {name} --namespace {namespace} --type merge --patch '{{\"spec\": {{\"suspend\": false}}}}'"
+_RESUME = 'kubectl patch job {name} --namespace {namespace} --type merge --patch \'{{"spec": {{"suspend": false}}}}\''
 
 
 def started(cluster: Cluster, text: str, namespace: str) -> Cluster | None:

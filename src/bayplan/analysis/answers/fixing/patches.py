@@ -143,7 +143,7 @@ def _job_patch(origin: Origin, operations: list[Operation], waiting: Sequence[Po
 
 def _current_job_patches(spec: PodSpec, edits: Sequence[Edit], waiting: Sequence[Pod]) -> Iterator[Patch]:
     """For the Jobs of a CronJob that are there already; their template is taken to be the CronJob's."""
-    jobs = {name: each for each in waiting if (name := controller_of_kind(each.metadata, "Job")) is not None}
+    jobs = {owner: each for each in waiting if (owner := controller_of_kind(each.metadata, "Job")) is not None}
     for (namespace, name), each in jobs.items():
         operations = [*_without_identity(each.metadata), *_operations(spec, edits, _TEMPLATE_PATH)]
         yield Patch(_recreate_command(Reference("Job", namespace, name), operations), _CURRENT_JOB_NOTE)

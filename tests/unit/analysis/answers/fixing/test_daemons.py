@@ -34,5 +34,5 @@ def test_a_daemon_set_that_has_all_its_pods_says_which_nodes_it_leaves_out() -> 
 def test_a_daemon_set_that_selects_no_node_gets_a_pod_on_each_that_it_then_selects() -> None:
     agent = daemon_set("agent").template(pod("t").labels(app="agent").node_selector(pool="generall"))
     nodes = [node(name).label("pool", "general") for name in ("n1", "n2", "n3")]
-    answer = Cluster([thing.obj() for thing in (*nodes, agent)]).fix("ds/agent")
+    answer = Cluster([*(each.obj() for each in nodes), agent.obj()]).fix("ds/agent")
     assert (answer.fixes[0].fixed, answer.pending, answer.fixes[0].nodes) == (3, 3, ("n1", "n2", "n3"))

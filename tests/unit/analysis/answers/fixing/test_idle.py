@@ -15,7 +15,7 @@ from bayplan.testing.building import Builder
 
 TEMPLATE = pod("t").labels(app="x").node_selector(pool="generall")
 NODE = node("n").label("pool", "general")
-RESUME = "kubectl patch job x --namespace default --type merge --patch '{\"spec\": {\"suspend\": false}}'"
+RESUME = 'kubectl patch job x --namespace default --type merge --patch \'{"spec": {"suspend": false}}\''
 
 
 def fixes_of(*things: Builder[Any], name: str) -> Fixes:
