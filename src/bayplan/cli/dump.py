@@ -34,7 +34,7 @@ _STDOUT = "-"
 @click.option(
     "--anonymise",
     is_flag=True,
-    help="Rename namespaces, names, labels and images; the file still leads to the same decisions.",
+    help="Rename everything but Kubernetes' own words; the file still leads to the same decisions.",
 )
 def command(kubeconfig: str | None, context: str | None, output: str, anonymise: bool) -> int:
     """Write the objects of a live cluster that affect scheduling to a file, for explain, place and simulate.

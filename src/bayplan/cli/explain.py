@@ -27,7 +27,6 @@ from bayplan.cli.options import (
 from bayplan.cli.sources import live_options, read_sources, source_arguments
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.core.preemption.safety import UPSTREAM
-from bayplan.report.explain.disruption import disruption_parts
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.explain.node_drawing import nodes_to_draw
 from bayplan.report.explain.page import explanation_page
@@ -105,9 +104,7 @@ def command(
     if output == "html":
         sys.stdout.write(_page(why, document))
     else:
-        parts = list(explanation_parts(document, top=top, all_nodes=all_nodes))
-        if optimal:
-            parts[-1:-1] = disruption_parts(document)  # before the details
+        parts = explanation_parts(document, top=top, all_nodes=all_nodes)
         source = source_arguments(files, kubeconfig, context)
         shows_all = details or all_nodes or all_reasons or top != DEFAULT_TOP
         write_as(output, f"bayplan explain {pod}", with_source(parts, source), document, details=shows_all)
