@@ -13,13 +13,10 @@ LOW = make.pod("low").cpu("4").priority(1).running("a")
 
 
 def test_pods_that_look_alike_are_one_group() -> None:
-    cluster = cluster_of(NODE, LOW, make.deployment("web").replicas(2).cpu("1"), make.pod("alone").cpu("9"))
-    found = cluster.pending()
-    assert [(group.workload, len(group.pods)) for group in found.groups] == [
-        ("default/alone", 1),
-        ("deployment/web", 2),
-    ]
-    alone, web = found.groups
+    made = make.deployment("web").replicas(2).template(make.pod("x").cpu("1"))
+    web, alone = cluster_of(NODE, LOW, made, make.pod("alone").cpu("9")).pending().groups
+    assert (alone.workload, len(alone.pods)) == ("default/alone", 1)
+    assert (web.workload, len(web.pods)) == ("deployment/web", 2)
     assert alone.causes == ((1, "too little cpu (9 requested, these nodes have at most 4)"),)
     assert web.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
 
