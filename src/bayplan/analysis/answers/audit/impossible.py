@@ -1,8 +1,9 @@
 """Constraints that no node can meet, however empty: tried by placing each workload alone into the empty cluster.
 
-Whatever does not fit there never will: a node selector or affinity that no node matches, a taint that is not
-tolerated, a request larger than any node, a volume in the wrong zone, more replicas than their spreading or
-anti-affinity leaves room for. Required affinity to other pods is judged on its own, by who is there to be near to.
+Workloads whose pods certainly fit there (see `elsewhere`) need no trial. Whatever does not fit there never will: a node
+selector or affinity that no node matches, a taint that is not tolerated, a request larger than any node, a volume in
+the wrong zone, more replicas than their spreading or anti-affinity leaves room for. Required affinity to other pods is
+judged on its own, by who is there to be near to.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated, name_of
+from bayplan.analysis.answers.audit.elsewhere import Elsewhere
 from bayplan.analysis.answers.audit.rules import Finding, in_short
 from bayplan.analysis.answers.audit.settling import can_be_decided, renewed
 from bayplan.analysis.answers.baseline import Baseline
@@ -35,12 +37,14 @@ def impossible_findings(audited: Audited) -> Iterator[Finding]:
     groups = list(_groups(audited))
     cache = _empty(audited)
     baseline, placer = Baseline(cache, {}, {}), audited.asking.placer(cache, tries_gated=True)
+    elsewhere = Elsewhere(audited.asking, cache)
     for name, pods in groups:
         new = [audited.with_new_claims(_without_affinity(pod)) for pod in pods]
         for _, claims in new:
             for claim in claims:
                 cache.add(claim)
-        yield from _alone_in_the_cluster(placer, baseline, name, [pod for pod, _ in new])
+        if not elsewhere.all_fit([cache.info(pod) for pod, _ in new]):
+            yield from _alone_in_the_cluster(placer, baseline, name, [pod for pod, _ in new])
     yield from _near_to_nobody(audited, groups)
 
 
