@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayplan.analysis.anonymising.objects import anonymised
+from bayplan.analysis.anonymising.well_known import RESOURCES
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.kinds import KINDS, Object, object_key
@@ -32,8 +33,13 @@ SEEDS = st.integers(0, 100_000)
 EXPLAINED_MAX = 4
 #: Claims that are yet to be made, and requests in them: names that are no object's. A cause is full of names.
 UNKNOWN_NAMES = ("claim", "request", "cause")
-#: Where messages have names.
-NAMES_INSIDE = re.compile(r'"[^"]*"|(?<=request )\S+|(?<=class )\S+|(?<=claim )\S+|(?<=device )\S+|(?<=taint )\S+')
+#: Where messages have names, or the text of an expression.
+NAMES_INSIDE = re.compile(
+    r'device\.attributes.*|"[^"]*"|(?<=request )\S+|(?<=class )\S+|(?<=claim )\S+|(?<=device )\S+|(?<=taint )\S+'
+    r"|(?<=Insufficient )[\w/.-]*\w"
+)
+#: What is between the reasons in a message; their order depends on names inside.
+BETWEEN_REASONS = re.compile(r"[:,.] ")
 
 
 class Translation:
@@ -41,7 +47,7 @@ class Translation:
 
     def __init__(self, old: Sequence[Object], new: Sequence[Object]) -> None:
         self._new: dict[str, str] = {"": ""}
-        self._nodes = {  # keys that are not names of nodes are words of the document
+        self._nodes = {  # keys that are neither names of nodes nor of resources are words of the document
             before.metadata.name: after.metadata.name
             for before, after in zip(old, new, strict=True)
             if isinstance(before, Node)
@@ -55,21 +61,26 @@ class Translation:
     def _learn(self, before: Any, after: Any) -> None:
         """Texts that have become others: of what is mentioned, such as a node that is gone."""
         if isinstance(before, str):
-            if before != after:
+            if before != after and before not in RESOURCES:  # a device's capacity may have the name of a resource
                 self._new.setdefault(before, after)
         elif isinstance(before, dict):
-            for key in before.keys() & after.keys():
-                self._learn(before[key], after[key])
+            if len(before) == len(after):
+                for (key, value), (new_key, new_value) in zip(before.items(), after.items(), strict=True):
+                    self._learn(key, new_key)
+                    self._learn(value, new_value)
         elif isinstance(before, list):
             for old_item, new_item in zip(before, after, strict=True):
                 self._learn(old_item, new_item)
 
     def document(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {self._nodes.get(key, key): self.document(item) for key, item in value.items()}
+            return {self._key(key): self.document(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self.document(item) for item in value]
         return self._text(value) if isinstance(value, str) else value
+
+    def _key(self, key: str) -> str:
+        return self._new.get(key, key) if "/" in key else self._nodes.get(key, key)
 
     def _text(self, text: str) -> str:
         if text in self._new:
@@ -78,8 +89,7 @@ class Translation:
         if space and key in self._new:  # a workload
             return f"{kind} {self._new[key]}"
         if text.count("/") == 2:  # a device: its driver, its pool and its name
-            driver, pool, device = text.split("/")
-            return f"{driver}/{self._new.get(pool, pool)}/{device}"
+            return "/".join(self._new.get(part, part) for part in text.split("/"))
         for dash in re.finditer("-", text):
             owner, rest = text[: dash.start()], text[dash.end() :]
             if owner in self._new and re.fullmatch(r"(new-)?\d+", rest):
@@ -95,7 +105,7 @@ def without_names(value: Any) -> Any:
         return {key: "…" if key in UNKNOWN_NAMES else without_names(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [without_names(item) for item in value]
-    return NAMES_INSIDE.sub("…", value) if isinstance(value, str) else value
+    return sorted(BETWEEN_REASONS.split(NAMES_INSIDE.sub("…", value))) if isinstance(value, str) else value
 
 
 def check_same_decisions(objects: Sequence[Object]) -> None:

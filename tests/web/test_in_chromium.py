@@ -254,3 +254,49 @@ def test_markup_in_what_users_write_stays_text(cluster: Running, opened: Opened)
     expect(page.locator("#records .event .message")).to_have_text(markup)
     assert page.locator("#records img, #records script").count() == 0
     assert opened.faults == []
+
+
+RESOURCE = "resource.k8s.io/v1"
+MODEL = 'device.attributes["gpu.example.com"].model == "a"'
+
+
+def _device_objects() -> Iterator[tuple[str, dict[str, Any]]]:
+    """A pod whose claim wants two devices of a model of which node-1 has one."""
+    group = f"/apis/{RESOURCE}"
+    selectors = [{"cel": {"expression": MODEL}}]
+    exactly = {"deviceClassName": "gpu", "count": 2, "selectors": selectors}
+    devices = [{"name": f"gpu-{model}", "attributes": {"model": {"string": model}}} for model in "ab"]
+    pool = {"name": "node-1", "generation": 1, "resourceSliceCount": 1}
+    offered = {"driver": "gpu.example.com", "nodeName": "node-1", "pool": pool, "devices": devices}
+    yield f"{group}/deviceclasses", {"kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+    yield f"{group}/resourceslices", {"kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": offered}
+    requests = {"devices": {"requests": [{"name": "fast", "exactly": exactly}]}}
+    claim = {"kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": requests}
+    yield f"{group}/namespaces/default/resourceclaims", claim
+
+
+def test_causes_are_named_as_in_the_answer_of_the_command(cluster: Running, opened: Opened) -> None:
+    for path, document in _device_objects():
+        cluster.create(path, {"apiVersion": RESOURCE, **document})
+    spec = {
+        "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "gpus"}]}}],
+        "resourceClaims": [{"name": "gpus", "resourceClaimName": "c"}],
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train"}, "spec": spec}
+    cluster.create("/api/v1/namespaces/default/pods", pod)
+    page = opened.page
+    page.goto(f"{cluster.url}/#token={TOKEN}")
+    page.locator('[data-pod="default/train"]').first.click()
+    causes = page.locator("#panel .reasons > li")
+    expect(causes).to_have_count(2)
+    best = causes.filter(has_text="node-1")
+    expect(best.locator(".cause")).to_have_text(
+        f"1 node: claim default/c, request fast: node-1 has 1 of 2: 1 not selected by request: {MODEL} (gpu-b)"
+    )
+    expect(best).to_contain_text("DynamicResources: cannot allocate all claims")
+    best.locator("summary").click()
+    expect(best.get_by_role("row", name="gpu-b")).to_be_visible()
+    expect(causes.filter(has_text="node-2").locator(".cause")).to_have_text(
+        "1 node: claim default/c, request fast: these nodes have no devices"
+    )
+    assert opened.faults == []

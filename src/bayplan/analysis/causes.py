@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from bayplan.analysis.device_causes import device_causes
 from bayplan.analysis.near_matches import meant_pair
 from bayplan.analysis.shortage import used_or_promised
-from bayplan.analysis.written import written_amount, written_requirement, written_selector, written_taint
+from bayplan.analysis.written import written_amount, written_selector, written_taint, written_terms
 from bayplan.core.columns import ABSENT, IntArray, RowArray
 from bayplan.core.columns.node_selectors import compile_terms
 from bayplan.core.columns.terms import TermKind
@@ -22,6 +23,7 @@ from bayplan.core.diagnosis import distinct_verdicts
 from bayplan.core.explain import Explanation
 from bayplan.core.filtering import PASSED, Filtered
 from bayplan.core.framework.verdict import Status
+from bayplan.core.plugins.dynamic_resources import DeviceState
 from bayplan.core.plugins.inter_pod_affinity import (
     REASON_AFFINITY,
     REASON_ANTI_AFFINITY,
@@ -48,6 +50,7 @@ class Cause:
     text: str
     reasons: tuple[str, ...]  # the scheduler's own words
     nodes: tuple[str, ...]
+    device_requests: tuple[dict[str, Any], ...] = ()  # what is told of devices, as plain data
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -56,6 +59,7 @@ class Cause:
             "plugin": self.plugin,
             "reasons": list(self.reasons),
             "nodes": list(self.nodes),
+            **({"deviceRequests": list(self.device_requests)} if self.device_requests else {}),
         }
 
 
@@ -98,13 +102,22 @@ class _Causes:
         failed = (nodes.alive & (verdicts.rejected_by != PASSED)).nonzero()[0]
         for position, code, rows in distinct_verdicts(verdicts, failed):
             status = self._filtered.explain(self._view, position, code)
-            for text, group in self._grouped(status, position, code, rows).items():
-                yield Cause(status.plugin, text, status.reasons, tuple(sorted(nodes.names[row] for row in group)))
+            plugin = self._filtered.plugins[position] if 0 <= position < len(self._filtered.plugins) else None
+            state = self._filtered.states[position] if plugin is not None else None
+            if isinstance(state, DeviceState) and (of_devices := device_causes(self._view, state, code, rows)):
+                for text, group, requests in of_devices:
+                    yield Cause(status.plugin, text, status.reasons, self._names(group), tuple(requests))
+                continue
+            for text, group in self._grouped(status, plugin, state, code, rows).items():
+                yield Cause(status.plugin, text, status.reasons, self._names(group))
 
-    def _grouped(self, status: Status, position: int, code: int, rows: RowArray) -> dict[str, list[int]]:
+    def _names(self, rows: Sequence[int]) -> tuple[str, ...]:
+        return tuple(sorted(self._view.nodes.names[row] for row in rows))
+
+    def _grouped(
+        self, status: Status, plugin: object, state: object, code: int, rows: RowArray
+    ) -> dict[str, list[int]]:
         """The rows by their cause."""
-        plugin = self._filtered.plugins[position] if 0 <= position < len(self._filtered.plugins) else None
-        state = self._filtered.states[position] if plugin is not None else None
         if isinstance(plugin, NodeResourcesFit):
             return {self._resources(plugin, state, code, rows) or _said(status): rows.tolist()}
         found: defaultdict[str, list[int]] = defaultdict(list)
@@ -132,8 +145,7 @@ class _Causes:
             return _named("node selector", [self._selector(key, value) for key, value in missing])
         affinity = spec.affinity.node_affinity if spec.affinity is not None else None
         terms = affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else []
-        written = [" and ".join(map(written_requirement, term.match_expressions)) for term in terms]
-        return _named("node affinity", [" or ".join(filter(None, written))]) if any(written) else ""
+        return _named("node affinity", list(filter(None, [written_terms(terms)])))
 
     def _selector(self, key: str, value: str) -> str:
         if (key, value) in self._labels:
@@ -263,8 +275,7 @@ def _where(volume: PersistentVolume) -> str:
     affinity = volume.spec.node_affinity
     if affinity is None or affinity.required is None:
         return ", ".join(f"{key}={value}" for key, value in _zone_labels(volume))
-    terms = affinity.required.node_selector_terms
-    return " or ".join(" and ".join(map(written_requirement, term.match_expressions)) for term in terms)
+    return written_terms(affinity.required.node_selector_terms)
 
 
 def _zone_labels(volume: PersistentVolume) -> list[tuple[str, str]]:

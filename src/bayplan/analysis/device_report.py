@@ -1,26 +1,23 @@
 """What became of each device that a pod's claims could have had: held by whom, rejected by what, or free.
 
 Takes the attempt's pod and view; gives plain data, claim by claim and request by request. Every device that some node
-sees counts once, with the first thing that keeps it from the request, in the order in which the allocation looks, and
-the node with the most available ones is named. That says nothing of devices that fit each other: constraints between
-devices, and counters they share, are told by name only.
+sees counts once, with the first thing that keeps it from the request (`device_obstacles`), and the node with the most
+available ones is named. Constraints between devices are only named, not checked.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from bayplan.core.columns.device_pools import Pool, PoolError, node_matches, pools_of_node, slice_index
+from bayplan.analysis.device_obstacles import Obstacle, devices_of, first_obstacle
+from bayplan.core.columns.device_pools import Pool, PoolError, node_matches, pools_of_node
 from bayplan.core.columns.devices import DeviceEntry, DeviceId, Inventory
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.plugins.dynamic_resources.allocation import hindered_by
 from bayplan.core.plugins.dynamic_resources.binding_conditions import status_of
-from bayplan.core.plugins.dynamic_resources.capacity import has_capacity
 from bayplan.core.plugins.dynamic_resources.claims import ClaimError, claims_of
 from bayplan.core.plugins.dynamic_resources.extended import UNWRITTEN, backed_resources, unwritten_claim
-from bayplan.core.plugins.dynamic_resources.requests import Request, expressions_of, plan_of
+from bayplan.core.plugins.dynamic_resources.requests import Request, plan_of
 from bayplan.core.snapshot import View
 from bayplan.model.conditions import TRUE
 from bayplan.model.resource_claims import DeviceRequestAllocationResult, ResourceClaim
@@ -30,6 +27,7 @@ Plain = dict[str, Any]
 #: Devices named for each reason at most; all are counted.
 NAMED_MAX = 100
 AVAILABLE = "available"
+SHARING = f"{AVAILABLE} (shares counters with others)"
 
 
 class _Seen(NamedTuple):
@@ -95,16 +93,19 @@ def _open_conditions(claim: ResourceClaim, result: DeviceRequestAllocationResult
 
 
 def _request(request: Request, seen: list[_Seen], inventory: Inventory) -> Plain:
-    found: dict[str, Plain] = {}
+    found: dict[Obstacle | str, Plain] = {}
     available: Counter[str] = Counter()
     for entry, pool, nodes in seen:
-        reason, holders = _first_obstacle(request, entry, pool, inventory)
-        group = found.setdefault(reason, {"reason": reason, "count": 0, "devices": []})
+        obstacle = first_obstacle(request, entry, pool, inventory)
+        if obstacle is None:
+            available.update(nodes)
+        reason = obstacle or (SHARING if pool.counter_sets and entry.device.consumes_counters else AVAILABLE)
+        described = obstacle.to_dict() if obstacle is not None else {"reason": reason}
+        group = found.setdefault(reason, {**described, "count": 0, "devices": []})
         group["count"] += 1
         if group["count"] <= NAMED_MAX:
-            group["devices"].append({"device": str(entry.id), **({"heldBy": holders} if holders else {})})
-        if reason.startswith(AVAILABLE):
-            available.update(nodes)
+            holders = obstacle.holders if obstacle is not None else ()
+            group["devices"].append({"device": str(entry.id), **({"heldBy": list(holders)} if holders else {})})
     ordered = sorted(found.values(), key=lambda group: (not group["reason"].startswith(AVAILABLE), -group["count"]))
     most = [{"node": node, "devices": count} for node, count in available.most_common(1)]
     return {
@@ -125,44 +126,10 @@ def _devices_seen(view: View) -> list[_Seen]:
             continue
         try:
             for pool in pools_of_node(view.objects.devices, view.nodes, row):
-                for entry in _entries(pool, view.objects.devices):
+                for entry in devices_of(pool, view.objects.devices):
                     seen = known.setdefault(entry.id, _Seen(entry, pool, []))
                     if not entry.slice.spec.per_device_node_selection or node_matches(entry.device, view.nodes, row):
                         seen.nodes.append(view.nodes.names[row])
         except PoolError:
             continue
     return list(known.values())
-
-
-def _entries(pool: Pool, inventory: Inventory) -> Iterator[DeviceEntry]:
-    """The devices of the pool, also of one that offers none, as it is incomplete or invalid."""
-    yield from pool.entries
-    if pool.is_incomplete or pool.is_invalid:
-        for each in slice_index(inventory).by_pool[pool.id]:
-            yield from inventory.entries_of(each)
-
-
-def _first_obstacle(request: Request, entry: DeviceEntry, pool: Pool, inventory: Inventory) -> tuple[str, list[str]]:
-    """What keeps the device from the request, and which claims hold it."""
-    if pool.is_incomplete or pool.is_invalid:
-        return f"its pool is {'being updated' if pool.is_incomplete else 'invalid'}", []
-    holders = inventory.holders.get(entry.id, [])
-    if holders and not request.is_admin:
-        return "held by another claim", holders
-    device_class = inventory.classes.get(request.class_name)
-    of_class = expressions_of(device_class.spec.selectors) if device_class is not None else ()
-    for owner, expressions in ((f"class {request.class_name}", of_class), ("request", request.selectors)):
-        for expression in expressions:
-            answer = inventory.answer(expression, entry.content_id) if expression is not None else True
-            if isinstance(answer, str):
-                return f"selector of {owner} fails: {answer}", []
-            if not answer:
-                return f"not selected by {owner}: {expression}", []
-    for taint in entry.device.taints:
-        if hindered_by([taint], request.tolerations):
-            value = f"={taint.value}" if taint.value else ""
-            return f"taint {taint.key}{value}:{taint.effect} is not tolerated", []
-    if not has_capacity(request.capacity, entry.device.capacity, inventory.consumed(entry.id), None):
-        return "not enough capacity left", [share.claim for share in inventory.shares.get(entry.id, ())]
-    counters = " (shares counters with others)" if pool.counter_sets and entry.device.consumes_counters else ""
-    return AVAILABLE + counters, []

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bayplan.core.columns.resources import CPU_NAME
 from bayplan.model.meta import LabelSelector, LabelSelectorRequirement
 from bayplan.model.node import Taint
+from bayplan.model.pod import NodeSelectorTerm
 
 UNITS = (("Ei", 1 << 60), ("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 COUNTED_IN_BYTES = ("memory", "ephemeral-storage", "hugepages-")
@@ -29,6 +32,12 @@ def written_requirement(requirement: LabelSelectorRequirement) -> str:
             return f"{requirement.key} does not exist"
         case operator:
             return f"{requirement.key} {operator} {values}"
+
+
+def written_terms(terms: Iterable[NodeSelectorTerm]) -> str:
+    """`zone in (a, b) and disk exists or metadata.name in (n1)`: one term is enough."""
+    written = (" and ".join(map(written_requirement, [*term.match_expressions, *term.match_fields])) for term in terms)
+    return " or ".join(filter(None, written))
 
 
 def written_selector(selector: LabelSelector | None) -> str:

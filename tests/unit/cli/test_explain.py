@@ -39,7 +39,7 @@ def test_it_would_fit_after_evictions(bayplan: Bayplan, file_of: FileOf) -> None
     assert said.first_line.endswith("evicting default/low from a would make room.")
 
 
-@pytest.mark.parametrize("output", ["table", "markdown"])
+@pytest.mark.parametrize("output", ["table", "markdown", "html"])
 def test_the_least_disruption_beside_what_the_scheduler_does(bayplan: Bayplan, file_of: FileOf, output: str) -> None:
     low, high = make.pod("low").cpu("4").running("a"), make.pod("x").cpu("4").priority(1)
     file = file_of(make.node("a").capacity(cpu="4"), low, high)

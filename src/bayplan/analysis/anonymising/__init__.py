@@ -1,5 +1,6 @@
-"""Clusters without their names: objects in, objects out that say nothing of whose they are and decide the same.
+"""Clusters without their names: objects in, objects out that do not say whose they are and decide the same.
 
-`renaming` gives new names in the order of the old ones, `rules` says which text of which field is a name, `objects`
-goes through a cluster. Amounts, times, kinds of resources, drivers and expressions stay as they are.
+`rules` says what kind of text each field holds, `well_known` lists what is kept, `texts` gives new texts for old ones
+(`renaming` those of names, in the order of the old ones) and `objects` goes through a cluster. `verdicts` and
+`device_attributes` take the place of CEL expressions and what they read. Amounts and counts stay as they are.
 """

@@ -16,6 +16,7 @@ from typing import Final
 #: Also those of images, `:` and `@`, whose order means nothing.
 _SEPARATORS: Final = re.compile(r"([-./:@])")
 _LETTER: Final = "x"  # sorts after all digits
+_LOWEST: Final = "!"  # sorts before all digits, as only parts do that no name of an object can have
 
 
 def parts_of(name: str) -> list[str]:
@@ -52,14 +53,18 @@ class Renaming:
 
 
 def _between(part: str, anchors: list[str], label: str) -> str:
-    """A text with this label that sorts among the anchors where the part does.
+    """A text with this label that sorts among the anchors where the part does, and has nothing else of the part.
 
-    Most parts come after all ordinals, so that the label will do. Others get the ordinal before them as a prefix, or
-    as much of their own beginning as it takes. Of two parts between the same anchors, the labels decide.
+    Most parts come after all ordinals, so that the label will do. Others get a prefix that depends only on the
+    ordinals around them: of two parts between the same ordinals, the labels decide.
     """
     position = bisect_right(anchors, part)
     before = anchors[position - 1] if position else ""
-    for prefix in ("", before, *(part[:length] for length in range(1, len(part) + 1))):
+    after = anchors[position] if position < len(anchors) else ""
+    if part == before + "0" * (len(part) - len(before)):
+        return part  # an ordinal and zeros: there may be no other text before the next ordinal
+    zeros = range(max(len(after) - len(before), 0) + 1)
+    for prefix in ("", *(before + "0" * count for count in zeros)):
         if bisect_left(anchors, prefix + label) == position:
             return prefix + label
-    return part  # digits that only an ordinal can follow
+    return f"{before}{_LOWEST}{label}"

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.report.answers.parts import Heading, Part, Sentence, Tone
+from bayplan.report.answers.parts import Part, Sentence, Tone
 from bayplan.report.words import counted, listed
 
 _NAMED = 5
+TITLE = "Least disruption"
 
 
 def disruption_parts(document: Mapping[str, Any]) -> Iterator[Part]:
-    """Takes the document of an explanation with `leastDisruption`."""
-    found = document["leastDisruption"]
-    yield Heading("Least disruption")
+    """Takes the document of an explanation; nothing if nobody asked for the optimum."""
+    found = document.get("leastDisruption")
+    if found is None:
+        return
     if document["feasible"]:
         yield Sentence("The pod fits, so nothing has to be evicted.", Tone.GOOD)
         return
@@ -49,9 +51,8 @@ def _compared(actual: Mapping[str, int], least: Mapping[str, int], found: Mappin
     if dict(actual) == dict(least):
         return "No choice of victims, on any nodes, disrupts less."
     proven = "" if found["complete"] else ", as far as was looked"
-    return (
-        f"The least that any choice could do{proven} is {_cost(least)}: it compares priorities before it counts pods."
-    )
+    why = "kube-scheduler compares priorities before it counts pods"
+    return f"The least that any choice could do{proven} is {_cost(least)}: {why}."
 
 
 def _cost(cost: Mapping[str, int]) -> str:

@@ -14,6 +14,7 @@ from bayplan.core.framework import verdict
 from bayplan.model.pod import FINISHED_PHASES
 from bayplan.report.answers.parts import Code, Details, Heading, Next, Part, Sentence, Tone
 from bayplan.report.explain.claims import claim_parts
+from bayplan.report.explain.disruption import TITLE, disruption_parts
 from bayplan.report.explain.failures import all_reason_parts, cause_lines, failure_parts
 from bayplan.report.explain.preemption import evicted_from, preemption_parts
 from bayplan.report.explain.scores import score_parts
@@ -31,6 +32,9 @@ def explanation_parts(plain: Plain, *, top: int = DEFAULT_TOP, all_nodes: bool =
     yield from cause_lines(plain)
     if not plain["feasible"]:
         yield Next(f"bayplan fix {plain['pod']['key']}")
+    if least := list(disruption_parts(plain)):
+        yield Heading(TITLE)
+        yield from least
     yield Details(list(_details(plain, top=top, all_nodes=all_nodes)))
 
 

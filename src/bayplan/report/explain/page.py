@@ -16,6 +16,7 @@ from bayplan.core.preemption.select import CRITERIA, PRIORITY_OFFSET, PRIORITY_S
 from bayplan.report.answers.html import answer_page, element
 from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Table, Tone
 from bayplan.report.explain.claims import claim_parts
+from bayplan.report.explain.disruption import TITLE, disruption_parts
 from bayplan.report.explain.explanation import answer, remarks
 from bayplan.report.explain.failures import all_reason_parts, failure_parts
 from bayplan.report.explain.node_drawing import node_cards
@@ -48,6 +49,7 @@ def _body(plain: Plain, nodes: Sequence[Occupancy], resources: Sequence[str]) ->
     yield _section("Nodes that do not fit", list(_elements(_failure_parts(plain))))
     yield _section("Devices", list(_elements(claim_parts(plain))))
     yield _section("Preemption", [_criteria(plain), *_elements(preemption_parts(plain, all_nodes=False))])
+    yield _section(TITLE, list(_elements(disruption_parts(plain))))
     if plain["message"]:
         yield _section("Scheduler message", [element(Code(plain["message"], "text"))])
 

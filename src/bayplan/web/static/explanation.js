@@ -13,9 +13,10 @@ export function explanationParts(answer, pod, ask) {
     momentSwitch(answer, ask),
     verdict(answer),
     ...answer.remarks.map((remark) => element("p.remark", {}, remark)),
+    ...(answer.best.length ? [] : causeParts(answer)),
     ...preemptionParts(answer),
     ...scoreParts(answer, pod),
-    ...failureParts(answer),
+    ...(answer.best.length ? causeParts(answer) : []),
   ];
 }
 
@@ -127,18 +128,27 @@ function scoreRow(name, values, nodes, own, style = null) {
 
 // Why not elsewhere.
 
-function failureParts(answer) {
-  const groups = new Map();
-  for (const [node, status] of Object.entries(answer.filter)) {
-    const reason = `${status.reasons.join(", ")} (${status.plugin})`;
-    if (!groups.has(reason)) groups.set(reason, []);
-    groups.get(reason).push(node);
-  }
-  if (!groups.size) return [];
-  const items = [...groups].sort(([, one], [, other]) => other.length - one.length).map(([reason, nodes]) => {
-    const names = nodes.sort(naturally);
-    const some = names.slice(0, NODES_SHOWN).join(", ") + (names.length > NODES_SHOWN ? ` and ${names.length - NODES_SHOWN} more` : "");
-    return element("li", {}, element("strong", {}, reason), element("span.about", {}, some));
-  });
-  return [element("h3", {}, answer.best.length ? "Why not elsewhere" : "Why it does not fit"), element("ul.reasons", {}, items)];
+function causeParts(answer) {
+  if (!answer.causes.length) return [];
+  const heading = element("h3", {}, answer.best.length ? "Why not elsewhere" : "Why it does not fit");
+  return [heading, element("ul.reasons", {}, answer.causes.map(causeItem))];
+}
+
+function causeItem({ count, cause, plugin, reasons, nodes, deviceRequests = [] }) {
+  const names = [...nodes].sort(naturally);
+  const some = names.slice(0, NODES_SHOWN).join(", ") + (names.length > NODES_SHOWN ? ` and ${names.length - NODES_SHOWN} more` : "");
+  return element("li", {},
+    element("p.cause", {}, element("strong", {}, counted(count, "node")), `: ${cause}`),
+    element("span.about", {}, some),
+    element("span.about", {}, `${plugin}: ${reasons.join(", ")}`),
+    deviceRequests.filter(({ obstacles }) => obstacles.length).map(deviceDetails));
+}
+
+/** Every device that the closest node could not give, with the whole text of selectors. */
+function deviceDetails({ node, request, obstacles }) {
+  const rows = obstacles.map(({ reason, devices, usedBy }) =>
+    element("tr", {}, element("th", { scope: "row" }, devices.join(", ")), element("td", {}, usedBy ? `${reason} by ${usedBy.join(", ")}` : reason)),
+  );
+  return element("details", {}, element("summary", {}, `Devices of ${node} for request ${request}`),
+    element("div.wide", {}, element("table", {}, element("tbody", {}, rows))));
 }

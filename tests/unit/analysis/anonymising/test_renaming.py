@@ -32,3 +32,8 @@ def test_nothing_is_left_of_a_name() -> None:
         "x6-x1-0-x2-x4.x5",
         "x3-x8",
     ]
+
+
+def test_nothing_is_left_of_a_number_between_two_ordinals() -> None:
+    rename = Renaming(["web-4711", "web-4712", "web-05"], ["0", "06", "4", "48"])
+    assert rename("web-4711-4712-05") == "x4-40x2-40x3-00x1"

@@ -34,7 +34,7 @@ def said(least: tuple[int, int] | None, actual: tuple[int, int] | None, **fields
             (0, 1),
             (1, 4),
             "kube-scheduler evicts 4 pods (1 of them against a disruption budget), on a. The least that any choice "
-            "could do is 1 pod: it compares priorities before it counts pods.",
+            "could do is 1 pod: kube-scheduler compares priorities before it counts pods.",
         ),
         ((0, 1), None, "kube-scheduler evicts nothing; resources alone would take 1 pod."),
         (None, None, "No victims would make enough room: no node that it may run on has enough without them."),
@@ -50,3 +50,7 @@ def test_which_victims_would_do() -> None:
 
 def test_a_pod_that_fits() -> None:
     assert said((0, 0), None, feasible=["a"]) == ["The pod fits, so nothing has to be evicted."]
+
+
+def test_nothing_is_said_if_nobody_asked() -> None:
+    assert list(disruption_parts({"feasible": []})) == []

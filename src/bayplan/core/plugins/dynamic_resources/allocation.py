@@ -376,7 +376,7 @@ class Search:
     def _counters_suffice(self, pool: Pool) -> bool:
         available = self._available.get(pool.id)
         if available is None:
-            available = self._available[pool.id] = self._count_available(pool)
+            available = self._available[pool.id] = counters_left(pool, self._inventory)
         using = self._using[pool.id]
         return all(
             amount >= using.get(set_name, {}).get(name, 0)
@@ -384,15 +384,17 @@ class Search:
             for name, amount in amounts.items()
         )
 
-    def _count_available(self, pool: Pool) -> dict[str, Amounts]:
-        available = {name: dict(amounts) for name, amounts in pool.counter_sets.items()}
-        for entry in (*pool.entries, *pool.elsewhere):
-            if self._inventory.is_allocated(entry.id):
-                for consumed in entry.device.consumes_counters:
-                    amounts = available[consumed.counter_set]
-                    for name, counter in consumed.counters.items():
-                        amounts[name] -= parse_quantity(counter.value)
-        return available
+
+def counters_left(pool: Pool, inventory: Inventory) -> dict[str, Amounts]:
+    """What the pool's devices that are in use leave of the counters that its devices share."""
+    available = {name: dict(amounts) for name, amounts in pool.counter_sets.items()}
+    for entry in (*pool.entries, *pool.elsewhere):
+        if inventory.is_allocated(entry.id):
+            for consumed in entry.device.consumes_counters:
+                amounts = available[consumed.counter_set]
+                for name, counter in consumed.counters.items():
+                    amounts[name] -= parse_quantity(counter.value)
+    return available
 
 
 def hindered_by(taints: list[DeviceTaint], tolerations: tuple[DeviceToleration, ...]) -> bool:
