@@ -38,7 +38,6 @@ from bayplan.cli.simulation_output import (
     PARQUET,
     Output,
     check_file,
-    check_report,
     show_compared,
     simulation_output_option,
     write_report_to,
@@ -164,7 +163,7 @@ def command(
     results so far. With several --config options, runs the same story under each and compares the runs.
     """
     output.check()
-    check_report(report)
+    check_file("--report", report)
     check_file("--journal", journal)
     sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
     if len(sources) > 1:

@@ -18,7 +18,6 @@ from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.cli.options import bad_option, note
 from bayplan.report.comparison.tables import comparison_parts
-from bayplan.report.html_page import PlotlyMissingError, require_plotly
 from bayplan.report.json_output import write_json
 from bayplan.report.simulation.parquet import write_parquet
 from bayplan.report.simulation.tables import simulation_parts
@@ -73,17 +72,6 @@ def write_report_to(path: str | None, outcome: SimulationResult | ComparedRuns) 
     if path is not None:
         write_report(outcome, path)
         note(f"report written to {path}")
-
-
-def check_report(path: str | None) -> None:
-    """Raises InvalidObject if this file cannot be written, or this installation cannot write reports."""
-    if path is None:
-        return
-    try:
-        require_plotly()
-    except PlotlyMissingError as error:
-        raise bad_option("--report", str(error)) from error
-    check_file("--report", path)
 
 
 def check_file(option: str, path: str | None) -> None:
