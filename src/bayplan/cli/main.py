@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from signal import SIGINT, SIGPIPE
 from typing import Any
@@ -52,6 +53,10 @@ COMMANDS = {
     "demo": "Watch preemption happen on a small built-in cluster.",
     "replay": "Replay a journal and report decisions that differ.",
     "bench": "Measure scheduling decisions per second on this machine.",
+    "rbac": "Print the read-only permissions that questions about a live cluster need.",
+    "completion": "Print a script that lets a shell complete commands, pods and nodes.",
+    "manual": "Print the manual page.",
+    "version": "Show the version, and which kube-scheduler it decides like.",
 }
 
 
@@ -66,6 +71,16 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"bayplan.cli.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        close = get_close_matches(name, COMMANDS)
+        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -90,7 +105,7 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """The Kubernetes scheduler as a tool: which pod goes where, which pods it evicts, and why.
 
-    Reads manifests or dumps (kubectl get -o yaml|json), makes the same decisions as kube-scheduler, and changes
+    Reads the current cluster, or manifests and dumps (-f), makes the same decisions as kube-scheduler, and changes
     nothing. To get started: bayplan demo
     """
 

@@ -13,6 +13,8 @@ from bayplan.store.stamping import GENERATED_BASE_MAX
 
 JOB_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 CONTROLLER_UID_LABEL = "batch.kubernetes.io/controller-uid"
+#: The current one and its predecessor.
+CONTROLLER_UID_LABELS = (CONTROLLER_UID_LABEL, "controller-uid")
 COMPLETE, FAILED = "Complete", "Failed"
 #: Of an index; no Job has more of them.
 _DIGITS_MAX = 10
@@ -36,7 +38,7 @@ def labels_of_job(name: str, uid: str) -> dict[str, str]:
     """As `job_labels`, for a Job of that name and uid."""
     labels = {"batch.kubernetes.io/job-name": name, "job-name": name}
     if uid:
-        labels |= {CONTROLLER_UID_LABEL: uid, "controller-uid": uid}
+        labels |= dict.fromkeys(CONTROLLER_UID_LABELS, uid)
     return labels
 
 

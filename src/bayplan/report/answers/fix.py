@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind
 from bayplan.report.answers.amounts import bare_amount
-from bayplan.report.answers.parts import Code, Details, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import REASONS_MAX, Code, Details, Heading, Part, Sentence, Table, Tone
 from bayplan.report.words import counted, listed
 
 _NAMED = 3
@@ -17,6 +18,7 @@ _PHRASES = {
     Kind.RESOURCE_TYPO: "correct the resource {what} to {after}",
     Kind.CLAIM_TYPO: "correct the claim {before} to {after} in its volume {what}",
     Kind.GATES: "remove its scheduling gates ({what})",
+    Kind.RESUME: "resume {what}",
     Kind.TOLERATION: "add a toleration for the taint {what}",
     Kind.OWN_TOLERATION: "add a toleration for the taint {what}, which all nodes have that it asks for",
     Kind.NODE_SELECTOR: "drop {what} from its node selector",
@@ -46,7 +48,7 @@ def fix_parts(answer: Fixes) -> Iterator[Part]:
         yield Sentence(f"{answer.pod} needs no fix: it is running on {answer.runs_on}.", Tone.GOOD)
         return
     yield from _headline(answer)
-    details: list[Part] = [Sentence(f"Now: {answer.message}", Tone.FAINT)] if answer.message else []
+    details: list[Part] = []
     if answer.fixes:
         yield Heading(_table_title(answer))
         yield _table(answer)
@@ -54,15 +56,17 @@ def fix_parts(answer: Fixes) -> Iterator[Part]:
         yield from _instructions(1, first)
         for number, fix in enumerate(others, start=2):
             details += _instructions(number, fix)
+    if answer.message:
+        details.append(Sentence(f"Now: {answer.message}", Tone.FAINT))
     if details:
         yield Details(details)
 
 
 def _headline(answer: Fixes) -> Iterator[Part]:
     if answer.fits_on and not answer.victims:
-        yield Sentence(f"{answer.pod} needs no fix: it already fits on {answer.fits_on}.", Tone.GOOD)
-        return
-    if answer.fits_on:
+        yield Sentence(_needs_none(answer), Tone.GOOD)
+        yield from _left_out(answer)
+    elif answer.fits_on:
         gone = listed(answer.victims, _NAMED)
         text = f"{answer.pod} needs no fix: the scheduler evicts {gone} to run it on {answer.fits_on}."
         yield Sentence(text, Tone.WARN)
@@ -74,17 +78,45 @@ def _headline(answer: Fixes) -> Iterator[Part]:
         yield Sentence(text, Tone.BAD)
 
 
+def _needs_none(answer: Fixes) -> str:
+    """That a workload needs no fix, and why."""
+    workload = answer.workload
+    if answer.left_out:
+        return f"{workload} needs no fix: it has a pod on each node that it is meant for ({answer.running:,})."
+    if not answer.is_one_more:
+        if answer.pending == 1:
+            return f"{answer.pod} needs no fix: it already fits on {answer.fits_on}."
+        return f"{workload} needs no fix: its {answer.pending:,} pending pods fit, the first on {answer.fits_on}."
+    if not answer.running:
+        return f"{workload} has no pods now and needs no fix: one would fit on {answer.fits_on}."
+    run = "its pod runs" if answer.running == 1 else f"its {answer.running:,} pods run"
+    return f"{workload} needs no fix: {run}, and one more would fit on {answer.fits_on}."
+
+
+def _left_out(answer: Fixes) -> Iterator[Part]:
+    """For which nodes a DaemonSet creates no pods, by reason."""
+    nodes: defaultdict[str, list[str]] = defaultdict(list)
+    for node, reason in answer.left_out.items():
+        nodes[reason].append(node)
+    for reason, names in sorted(nodes.items(), key=lambda item: -len(item[1]))[:REASONS_MAX]:
+        yield Sentence(f"It leaves out {listed(names, _NAMED)}: {reason}.")
+
+
 def _table_title(answer: Fixes) -> str:
     if answer.victims:
         return "Changes that avoid evictions, smallest first"
-    return f"{counted(len(answer.fixes), 'fix', 'fixes')}, each played to its end, best first"
+    if len(answer.fixes) == 1:
+        return "1 fix, played to its end"
+    return f"{len(answer.fixes):,} fixes, each played to its end, best first"
 
 
 def _effect(answer: Fixes, fix: Fix) -> str:
     """What a fix does for the workload, in a sentence."""
     condition = f"if you {_phrase(fix)}."
+    if answer.is_one_more:
+        return _effect_on_one_more(answer, fix, condition)
     if answer.pending == 1 and not answer.fitting:
-        return f"{answer.pod} would run on {listed(fix.nodes, 1)} {condition}"
+        return f"{_one_pending(answer, fix)} {condition}"
     everyone = "both" if answer.pending == 2 else f"all {answer.pending:,}"
     share = everyone if fix.fixed == answer.pending else f"{fix.fixed:,} of {answer.pending:,}"
     if answer.fitting:
@@ -92,6 +124,24 @@ def _effect(answer: Fixes, fix: Fix) -> str:
         others = "the other" if answer.pending == 1 else f"{share} others"
         return f"{fitting} of {answer.workload} will run as things are, {others} would {condition}"
     return f"{share.capitalize()} pending pods of {answer.workload} would run {condition}"
+
+
+def _one_pending(answer: Fixes, fix: Fix) -> str:
+    """Where the pod would run, unless its node does not exist yet or a rollout moves others as well."""
+    if any(change.kind is Kind.ADD_NODE for change in fix.changes):
+        return f"{answer.pod} would run"
+    if len(fix.nodes) == 1:
+        return f"{answer.pod} would run on {fix.nodes[0]}"
+    return f"The pending pod of {answer.workload} would run"
+
+
+def _effect_on_one_more(answer: Fixes, fix: Fix, condition: str) -> str:
+    if answer.left_out:
+        return f"{answer.workload} would run on {counted(fix.fixed, 'node')} {condition}"
+    if not answer.running:
+        return f"A pod of {answer.workload} would run on {listed(fix.nodes, 1)} {condition}"
+    run = "pod runs" if answer.running == 1 else f"{answer.running:,} pods run"
+    return f"{answer.workload} is not pending: its {run}. One more would run {condition}"
 
 
 def _table(answer: Fixes) -> Table:

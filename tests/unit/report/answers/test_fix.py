@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind, Patch
@@ -87,7 +89,59 @@ def test_commands_are_there_to_copy() -> None:
 )
 def test_how_many_pods_of_a_workload_a_fix_helps(fixed: int, pending: int, fitting: int, expected: str) -> None:
     fix = Fix((Change(Kind.UNCORDON, "n"),), ("n",), fixed)
-    assert first_line(Fixes("default/x", "deployment/w", "", "", (), "", pending, fitting, (fix,))) == expected
+    assert first_line(Fixes("default/x", "deployment/w", "", "", (), "", pending, fitting, fixes=(fix,))) == expected
+
+
+FIT = Fixes("default/x", "deployment/w", "", "n", (), "")
+UNCORDON = Fix((Change(Kind.UNCORDON, "n"),), ("n",))
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (replace(FIT, pending=3), "deployment/w needs no fix: its 3 pending pods fit, the first on n."),
+        (
+            replace(FIT, is_one_more=True, running=2),
+            "deployment/w needs no fix: its 2 pods run, and one more would fit on n.",
+        ),
+        (
+            replace(FIT, is_one_more=True, running=1),
+            "deployment/w needs no fix: its pod runs, and one more would fit on n.",
+        ),
+        (replace(FIT, is_one_more=True), "deployment/w has no pods now and needs no fix: one would fit on n."),
+        (
+            replace(FIT, is_one_more=True, running=2, left_out={"m": "taint a:NoSchedule"}),
+            "deployment/w needs no fix: it has a pod on each node that it is meant for (2).",
+        ),
+        (
+            replace(FIT, fits_on="", is_one_more=True, running=2, fixes=(UNCORDON,)),
+            "deployment/w is not pending: its 2 pods run. One more would run if you uncordon n.",
+        ),
+        (
+            replace(FIT, fits_on="", is_one_more=True, fixes=(UNCORDON,)),
+            "A pod of deployment/w would run on n if you uncordon n.",
+        ),
+        (
+            replace(FIT, fits_on="", fixes=(Fix((Change(Kind.ADD_NODE, "n"),), ("n-copy",)),)),
+            "default/x would run if you add a node like n.",
+        ),
+        (
+            replace(FIT, fits_on="", fixes=(Fix((Change(Kind.UNCORDON, "n"),), ("n", "m")),)),
+            "The pending pod of deployment/w would run if you uncordon n.",
+        ),
+    ],
+)
+def test_answers_about_workloads(answer: Fixes, expected: str) -> None:
+    assert first_line(answer) == expected
+
+
+def test_nodes_that_a_daemon_set_leaves_out_by_reason() -> None:
+    reasons = {"a": "taint x:NoSchedule", "b": "its node selector or affinity", "c": "taint x:NoSchedule"}
+    parts = list(fix_parts(replace(FIT, is_one_more=True, left_out=reasons)))
+    assert [part.text for part in parts if isinstance(part, Sentence)][1:] == [
+        "It leaves out a and c: taint x:NoSchedule.",
+        "It leaves out b: its node selector or affinity.",
+    ]
 
 
 def test_who_is_evicted_and_stays_pending() -> None:

@@ -7,7 +7,8 @@ other workloads pay for. Tolerating the taint of somebody's dedicated nodes come
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +22,7 @@ class Kind(StrEnum):
     RESOURCE_TYPO = "resourceTypo"
     CLAIM_TYPO = "volumeClaimTypo"
     GATES = "schedulingGates"
+    RESUME = "resumeJob"
     REQUEST = "request"
     TOLERATION = "toleration"
     OWN_TOLERATION = "ownToleration"  # of nodes that the pod asks for
@@ -55,6 +57,7 @@ PRICES = {
     Kind.RESOURCE_TYPO: 0.01,
     Kind.CLAIM_TYPO: 0.01,
     Kind.GATES: 0.05,
+    Kind.RESUME: 0.05,
     Kind.OWN_TOLERATION: 0.05,
     Kind.UNCORDON: 0.1,
     Kind.REQUEST: 0.15,
@@ -160,6 +163,9 @@ class Fixes:
     message: str  # why it does not run
     pending: int = 1  # pods of the workload that do not run
     fitting: int = 0  # further pods of the workload that will run without any fix
+    running: int = 0  # pods of the workload that run
+    is_one_more: bool = False  # all of them do: the answer is about one more, or a DaemonSet that selects no node
+    left_out: Mapping[str, str] = field(default_factory=dict)  # nodes for which a DaemonSet creates no pods, and why
     fixes: tuple[Fix, ...] = ()
 
     @property
@@ -177,5 +183,8 @@ class Fixes:
             "message": self.message,
             "pending": self.pending,
             "fitting": self.fitting,
+            "running": self.running,
+            "oneMore": self.is_one_more,
+            "leftOut": dict(self.left_out),
             "fixes": [fix.to_dict() for fix in self.fixes],
         }

@@ -8,8 +8,10 @@ from dataclasses import replace
 from bayplan.admission.priority import PriorityClasses
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.exposure.probing import Outcome
-from bayplan.analysis.answers.fixing.answer import Fix, Fixes
+from bayplan.analysis.answers.fixing.answer import Fix, Fixes, Kind
+from bayplan.analysis.answers.fixing.daemons import left_out
 from bayplan.analysis.answers.fixing.edits import without_device_claim, without_gates
+from bayplan.analysis.answers.fixing.idle import started, with_resuming
 from bayplan.analysis.answers.fixing.patches import Origin, patches_for
 from bayplan.analysis.answers.fixing.rehearsing import Rehearsal
 from bayplan.analysis.answers.fixing.searching import Searching
@@ -21,7 +23,7 @@ from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.analysis.answers.playing import cluster_after, settled
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import is_pending
-from bayplan.analysis.references import POD, not_found, parse_reference
+from bayplan.analysis.references import POD, Reference, parse_reference
 from bayplan.controllers.ownership import Ownership, is_terminal, key_of
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
@@ -29,7 +31,7 @@ from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.well_known import DEFAULT_NAMESPACE
-from bayplan.model.workloads import CronJob
+from bayplan.model.workloads import CronJob, DaemonSet
 
 #: Fixes in an answer, the best ones.
 FIXES_MAX = 5
@@ -42,26 +44,34 @@ def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> F
 
     Whatever else is pending is placed first, as it will be: a fix for a node that another pod takes would be none.
     """
-    _check_creates_pods(asking.cluster, text, namespace)
+    running = started(asking.cluster, text, namespace)
+    if running is None:
+        return _fixes_when_settled(asking, text, namespace)
+    begun = asking.of(running)
+    answer = _fixes_when_settled(begun, text, namespace)
+    reference = parse_reference(text, namespace)
+    if reference.kind == CronJob.__name__:
+        return replace(answer, is_one_more=True)
+    return with_resuming(answer, reference, _nodes_of(begun, reference) if answer.is_fine else ())
+
+
+def _fixes_when_settled(asking: Asking, text: str, namespace: str) -> Fixes:
     pending = _pending(asking.cluster, text, namespace)
     if not pending:
         return _fixes_of(asking, text, namespace)
     later = asking.of(cluster_after(settled(asking), asking.cluster))
     left = _pending(later.cluster, text, namespace)
     if not left:
-        return _fixes_of(asking, text, namespace)
+        return replace(_fixes_of(asking, text, namespace), pending=pending)
     return replace(_fixes_of(later, text, namespace), fitting=pending - left)
 
 
-def _check_creates_pods(cluster: Cluster, text: str, namespace: str) -> None:
-    """A fix is rehearsed with the workload's pods. Raises InvalidObject if it creates none for now."""
-    reference = parse_reference(text, namespace)
-    if reference.kind == CronJob.__name__ and text not in cluster.pods:
-        cluster.wanted(text, namespace)  # raises if there is no such CronJob
-        raise not_found(
-            str(reference),
-            "creates no pods until its schedule is due; ask for a fix when one is pending, or ask `bayplan explain`",
-        )
+def _nodes_of(asking: Asking, reference: Reference) -> tuple[str, ...]:
+    """Where the workload's pods run once everything is placed."""
+    later = cluster_after(settled(asking), asking.cluster)
+    owners = Ownership(later.objects)
+    own = (pod for pod in later.pods.values() if workload_of(pod, owners) == reference)
+    return tuple(dict.fromkeys(pod.spec.node_name for pod in own if pod.spec.node_name))
 
 
 def _pending(cluster: Cluster, text: str, namespace: str) -> int:
@@ -84,12 +94,14 @@ def _fixes_of(asking: Asking, text: str, namespace: str) -> Fixes:
     if stored is not None and stored.spec.node_name:
         return Fixes(object_key(pod), name, stored.spec.node_name, "", (), "")
     nodes = [obj for obj in asking.cluster.objects if isinstance(obj, Node)]
-    trying = Trying(cache, asking.profile_of(pod), pod, nodes, asking.cluster.pods)
+    rehearsal = Rehearsal(asking, pod, origin)
+    alike = 1 if isinstance(origin.workload, DaemonSet) else rehearsal.pending  # daemons have a node each
+    trying = Trying(cache, asking.profile_of(pod), pod, nodes, asking.cluster.pods, alike)
     base: Edits = (without_gates(pod.spec),) if pod.spec.scheduling_gates else ()
     held_back = trying.held_back(base)
     outcome = Outcome() if held_back else trying.decide(base)
     found = _released(trying, base) if held_back else _found(asking, trying, base, outcome)
-    rehearsal = Rehearsal(asking, pod, origin) if found else None
+    fixes = _rehearsed(rehearsal, found, origin) if found else []
     return Fixes(
         pod=object_key(pod),
         workload=name,
@@ -97,8 +109,11 @@ def _fixes_of(asking: Asking, text: str, namespace: str) -> Fixes:
         fits_on="" if base else outcome.node,
         victims=() if base else outcome.victims,
         message=held_back or trying.message(base),
-        pending=rehearsal.pending if rehearsal is not None else 1,
-        fixes=tuple(_rehearsed(rehearsal, found, origin)) if rehearsal is not None else (),
+        pending=max([rehearsal.pending, *(fix.fixed for fix in fixes)]),
+        running=rehearsal.running,
+        is_one_more=rehearsal.is_about_one_more,
+        left_out=left_out(origin.workload, nodes) if isinstance(origin.workload, DaemonSet) else {},
+        fixes=tuple(fixes),
     )
 
 
@@ -106,20 +121,24 @@ def _rehearsed(rehearsal: Rehearsal, found: Sequence[Found], origin: Origin) -> 
     """Fixes that help the workload and harm none of its pods; the more pods they help, and the fewer are evicted, the
     earlier they come.
     """
-    fixes: list[Fix] = []
+    fixes: dict[tuple[tuple[Kind, str], ...], Fix] = {}  # of changes that differ in their measure alone, the best
     for each in found[:REHEARSED_MAX]:
         came = rehearsal.rehearse(each)
         if came is None or not came.fixed or came.harms_own:
             continue
         if rehearsal.evicts_anyway and len(came.victims) >= rehearsal.evicts_anyway:
             continue
-        patches = patches_for(rehearsal.pod, origin, each.edits, each.around)
-        fixes.append(Fix(each.changes, came.nodes, came.fixed, came.victims, came.left_pending, patches))
-        if len(fixes) == FIXES_MAX:
+        identity = tuple((change.kind, change.what) for change in each.changes)
+        if identity in fixes and fixes[identity].fixed >= came.fixed:
+            continue
+        patches = patches_for(rehearsal.pod, origin, each.edits, each.around, rehearsal.waiting)
+        fixes[identity] = Fix(each.changes, came.nodes, came.fixed, came.victims, came.left_pending, patches)
+        if sum(fix.fixed >= rehearsal.pending for fix in fixes.values()) == FIXES_MAX:
             break
+    cheapest = sorted(fixes.values(), key=lambda fix: fix.price)
     if rehearsal.evicts_anyway:
-        return sorted(fixes, key=lambda fix: (-fix.fixed, len(fix.victims)))
-    return sorted(fixes, key=lambda fix: (-fix.fixed, len(fix.left_pending) > 0))
+        return sorted(cheapest, key=lambda fix: (-fix.fixed, len(fix.victims)))[:FIXES_MAX]
+    return sorted(cheapest, key=lambda fix: (-fix.fixed, len(fix.left_pending) > 0))[:FIXES_MAX]
 
 
 def _released(trying: Trying, base: Edits) -> list[Found]:

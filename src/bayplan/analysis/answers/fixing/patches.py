@@ -2,8 +2,9 @@
 
 A pod that a workload made is changed through the workload's template, and only there: the pod itself would be replaced
 sooner or later. Of a pod without a workload little can be changed in place: tolerations can be added, gates opened, and
-requests of cpu and memory resized. For the rest it has to be made anew. Patches are JSON patches, worked out as the
-difference between the spec as it is and as it should be, so that fields unknown here stay as they are.
+requests of cpu and memory resized. For the rest it has to be recreated, and so has a Job. StatefulSets and ReplicaSets
+do not replace pods that are pending, so these are deleted. Patches are JSON patches, worked out as the difference
+between the spec as it is and as it should be, so that fields unknown here stay as they are.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from typing import Any
 
 import msgspec
 
-from bayplan.admission.stored import looks_stored
+from bayplan.admission.stored import looks_stored, was_created
 from bayplan.analysis.answers.fixing.answer import Change, Kind, Patch
 from bayplan.analysis.answers.fixing.edits import TOLERATIONS, Edit
 from bayplan.analysis.answers.fixing.trying import edited_spec
 from bayplan.analysis.references import POD, Reference
+from bayplan.controllers.ownership import controller_of_kind
+from bayplan.controllers.workloads.job_pods import CONTROLLER_UID_LABELS
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.model.kinds import Object
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Container, Pod, PodSpec
 from bayplan.model.structs import replace
 from bayplan.model.well_known import NOT_READY, UNREACHABLE
@@ -36,18 +40,16 @@ _WHOLE = ("requests", "priorityClassName")
 Operation = dict[str, Any]
 
 _TEMPLATED = (Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job)
-#: Kinds whose template can be patched, each with what to do then.
-_PATCHABLE = {
-    "Deployment": "",
-    "DaemonSet": "",
-    "CronJob": "",
-    "StatefulSet": "If the pod stays pending, delete it: the StatefulSet may be waiting for it.",
-    "ReplicaSet": "Then delete the pending pod: the ReplicaSet creates a new one from the template.",
-    "ReplicationController": "Then delete the pending pod: the controller creates a new one from the template.",
-}
-_JOB_NOTE = "The template of a Job is immutable: change the manifest, delete the Job and recreate it."
+#: Kinds whose template can be patched; a Job has to be recreated.
+_PATCHABLE = ("Deployment", "DaemonSet", "CronJob", "StatefulSet", "ReplicaSet", "ReplicationController")
+#: Of these, kinds that leave a pending pod as it is when their template changes.
+_KEEPING_PODS = ("StatefulSet", "ReplicaSet", "ReplicationController")
+_DELETE_NOTE = "The {kind} keeps {pods} with the old template until you delete {them}."
+_JOB_NOTE = "The template of a Job is immutable: the command deletes and recreates the Job, which starts over."
+_CURRENT_JOB_NOTE = "The Job that is pending now keeps the old template: the command deletes and recreates it."
 _OWNER_NOTE = "{owner} is not in the input: its template is assumed to match the pod."
-_MANIFEST_NOTE = "The pod is not in a cluster yet: change its manifest."
+_CHANGE_MANIFEST = "change its manifest"
+_MANIFEST_NOTE = f"The pod is not in a cluster yet: {_CHANGE_MANIFEST}."
 _RECREATE_NOTE = "This cannot be changed on an existing pod: the command deletes and recreates it."
 #: What is to be thought of with things that are provided by hand.
 _OF_VOLUMES = "Assumes a volume that every node can use."
@@ -75,9 +77,11 @@ class Origin:
     workload: Object | None = None
 
 
-def patches_for(pod: Pod, origin: Origin, edits: Sequence[Edit], around: Iterable[Change]) -> tuple[Patch, ...]:
-    """What to do, in the order in which to do it."""
-    own = tuple(_pod_patches(pod, origin, edits)) if edits else ()
+def patches_for(
+    pod: Pod, origin: Origin, edits: Sequence[Edit], around: Iterable[Change], waiting: Sequence[Pod] = ()
+) -> tuple[Patch, ...]:
+    """What to do, in the order in which to do it; `waiting` are the workload's pods that exist and are pending."""
+    own = tuple(_pod_patches(pod, origin, edits, waiting or (pod,))) if edits else ()
     return (*own, *(patch for change in around for patch in _cluster_patches(change)))
 
 
@@ -90,30 +94,68 @@ def _cluster_patches(change: Change) -> Iterator[Patch]:
         yield Patch("", _SUPPLY_NOTES[change.kind])
 
 
-def _pod_patches(pod: Pod, origin: Origin, edits: Sequence[Edit]) -> Iterator[Patch]:
+def _pod_patches(pod: Pod, origin: Origin, edits: Sequence[Edit], waiting: Sequence[Pod]) -> Iterator[Patch]:
     gates = [edit for edit in edits if edit.change.kind is Kind.GATES]
     others = [edit for edit in edits if edit.change.kind is not Kind.GATES]
     if gates and looks_stored(pod):
-        # A gate is opened on the pod that has it: whoever put it there does so again on the next pod.
-        yield Patch(_patch_command(_pod_reference(pod), _operations(pod.spec, gates, "/spec")))
+        # A gate is opened on the pods that have it: whoever put it there does so again on the next pod.
+        gated = [each.metadata.name for each in waiting if each.spec.scheduling_gates]
+        yield Patch(_patch_command(_pod_reference(pod), _operations(pod.spec, gates, "/spec"), names=gated))
     else:
         others = list(edits)
     if others and origin.reference.kind == POD:
         yield from _bare_pod_patches(pod, others)
     elif others:
-        yield _template_patch(pod, origin, others)
+        yield from _template_patches(pod, origin, others, [each for each in waiting if looks_stored(each)])
 
 
-def _template_patch(pod: Pod, origin: Origin, edits: Sequence[Edit]) -> Patch:
+def _template_patches(pod: Pod, origin: Origin, edits: Sequence[Edit], waiting: Sequence[Pod]) -> Iterator[Patch]:
     kind = origin.reference.kind
     spec = _as_written(pod.spec) if origin.workload is None else template_of(origin.workload)
+    if kind == "Job":
+        yield _job_patch(origin, _operations(spec, edits, _TEMPLATE_PATH), waiting)
+        return
     operations = _operations(spec, edits, _CRON_JOB_PATH if kind == "CronJob" else _TEMPLATE_PATH)
     if kind not in _PATCHABLE:
-        note = _JOB_NOTE if kind == "Job" else f"Change the template in {origin.reference}."
-        return Patch(_local_command(operations), note)
+        yield Patch(_local_command(operations), f"Change the template in {origin.reference}.")
+        return
     unknown = _OWNER_NOTE.format(owner=origin.reference) if origin.workload is None else ""
-    note = " ".join(filter(None, (unknown, _PATCHABLE[kind])))
-    return Patch(_patch_command(origin.reference, operations), note)
+    yield Patch(_patch_command(origin.reference, operations), unknown)
+    if kind in _KEEPING_PODS and waiting:
+        names = [each.metadata.name for each in waiting]
+        delete = ["kubectl", "delete", "pod", *names, "--namespace", pod.metadata.namespace]
+        them = ("its pending pod", "it") if len(names) == 1 else ("its pending pods", "them")
+        yield Patch(shlex.join(delete), _DELETE_NOTE.format(kind=kind, pods=them[0], them=them[1]))
+    if kind == "CronJob":
+        yield from _current_job_patches(spec, edits, waiting)
+
+
+def _job_patch(origin: Origin, operations: list[Operation], waiting: Sequence[Pod]) -> Patch:
+    """For the Job itself: the one in the cluster, if there is one."""
+    if waiting:
+        metadata = waiting[0].metadata
+    elif isinstance(origin.workload, Job) and was_created(origin.workload.metadata):
+        metadata = origin.workload.spec.template.metadata
+    else:
+        return Patch(_local_command(operations), f"The Job is not in a cluster yet: {_CHANGE_MANIFEST}.")
+    return Patch(_recreate_command(origin.reference, [*_without_identity(metadata), *operations]), _JOB_NOTE)
+
+
+def _current_job_patches(spec: PodSpec, edits: Sequence[Edit], waiting: Sequence[Pod]) -> Iterator[Patch]:
+    """For the Jobs of a CronJob that are there already; their template is taken to be the CronJob's."""
+    jobs = {owner: each for each in waiting if (owner := controller_of_kind(each.metadata, "Job")) is not None}
+    for (namespace, name), each in jobs.items():
+        operations = [*_without_identity(each.metadata), *_operations(spec, edits, _TEMPLATE_PATH)]
+        yield Patch(_recreate_command(Reference("Job", namespace, name), operations), _CURRENT_JOB_NOTE)
+
+
+def _without_identity(metadata: ObjectMeta) -> list[Operation]:
+    """A Job that is created again gets a uid of its own, and a selector by it."""
+    found = [label for label in CONTROLLER_UID_LABELS if label in metadata.labels]
+    if not found:
+        return []
+    paths = ["/spec/selector", *(f"/spec/template/metadata/labels/{_escaped(label)}" for label in found)]
+    return [{"op": "remove", "path": path} for path in paths]
 
 
 def template_of(workload: Object) -> PodSpec:
@@ -135,10 +177,7 @@ def _bare_pod_patches(pod: Pod, edits: Sequence[Edit]) -> Iterator[Patch]:
     elif all(_is_resize(edit.change, pod.spec) for edit in edits):
         yield Patch(_patch_command(reference, operations, "--subresource", "resize"))
     else:
-        get = ["kubectl", "get", "pod", reference.name, "--namespace", reference.namespace, "--output", "yaml"]
-        replace = ["kubectl", "replace", "--force", "--filename", "-"]
-        steps = [shlex.join(get), _local_command(operations, "-"), shlex.join(replace)]
-        yield Patch(" | ".join(steps), _RECREATE_NOTE)
+        yield Patch(_recreate_command(reference, operations), _RECREATE_NOTE)
 
 
 def _is_resize(change: Change, spec: PodSpec) -> bool:
@@ -161,9 +200,20 @@ def _pod_reference(pod: Pod) -> Reference:
     return Reference(POD, pod.metadata.namespace, pod.metadata.name)
 
 
-def _patch_command(reference: Reference, operations: Sequence[Operation], *options: str) -> str:
-    what = ["kubectl", "patch", reference.kind.lower(), reference.name, "--namespace", reference.namespace, *options]
+def _patch_command(
+    reference: Reference, operations: Sequence[Operation], *options: str, names: Sequence[str] = ()
+) -> str:
+    named = names or [reference.name]
+    what = ["kubectl", "patch", reference.kind.lower(), *named, "--namespace", reference.namespace, *options]
     return shlex.join([*what, "--type", "json", "--patch", json.dumps(operations)])
+
+
+def _recreate_command(reference: Reference, operations: Sequence[Operation]) -> str:
+    """Deletes the object and creates it again, patched."""
+    named = [reference.kind.lower(), reference.name, "--namespace", reference.namespace]
+    get = ["kubectl", "get", *named, "--output", "yaml"]
+    replace = ["kubectl", "replace", "--force", "--filename", "-"]
+    return " | ".join([shlex.join(get), _local_command(operations, "-"), shlex.join(replace)])
 
 
 def _local_command(operations: Sequence[Operation], file: str = "MANIFEST.yaml") -> str:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property
 
 from bayplan.admission.stored import looks_stored
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.changes import Change, Changed, changed
-from bayplan.analysis.answers.course import UNINTENDED, Course
+from bayplan.analysis.answers.course import UNINTENDED, Course, Departure
 from bayplan.analysis.answers.fixing.answer import Kind
 from bayplan.analysis.answers.fixing.patches import Origin
 from bayplan.analysis.answers.fixing.surroundings import Edits, Found
@@ -23,13 +24,21 @@ from bayplan.analysis.answers.owners import workload_of
 from bayplan.analysis.answers.playing import play_out, settled
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import is_over, is_pending
-from bayplan.analysis.references import POD
-from bayplan.controllers.ownership import WORKLOADS, Ownership, Workload
+from bayplan.analysis.references import POD, Reference
+from bayplan.controllers.ownership import WORKLOADS, Ownership, Workload, controller_of_kind
 from bayplan.model.errors import InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
-from bayplan.model.workloads import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
+from bayplan.model.workloads import (
+    DaemonSet,
+    Deployment,
+    Job,
+    JobStatus,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 
 #: Whose controllers replace pods when the template changes.
 _ROLLED_OUT = (Deployment, StatefulSet, DaemonSet)
@@ -60,10 +69,7 @@ class Rehearsal:
         self._own_running = members & self._running
         self._own_pending = self._pending_among(members)
         self.pending = len(self._own_pending) or 1  # one more, if all are running
-        before = settled(asking)
-        self._evicted_anyway = {each.pod for each in before.departures if each.cause in UNINTENDED}
-        #: How many pods the workload's own evict without any fix.
-        self.evicts_anyway = sum(each.by in self._own_pending for each in before.departures)
+        self.running = len(self._own_running)
 
     def _members(self, pods: Iterable[Pod]) -> set[str]:
         """Those that are the workload's."""
@@ -79,6 +85,31 @@ class Rehearsal:
         waiting = {key for key in members if (pod := cluster.pods.get(key)) is not None and is_pending(pod)}
         return waiting | (set(cluster.lacking_pods(workload)) if workload is not None else set())
 
+    @cached_property
+    def _departures(self) -> list[Departure]:
+        """Pods that go without any fix."""
+        return settled(self._asking).departures
+
+    @cached_property
+    def _evicted_anyway(self) -> set[str]:
+        return {each.pod for each in self._departures if each.cause in UNINTENDED}
+
+    @cached_property
+    def evicts_anyway(self) -> int:
+        """How many pods the workload's own evict without any fix."""
+        return sum(each.by in self._own_pending for each in self._departures)
+
+    @property
+    def is_about_one_more(self) -> bool:
+        """Whether no pod is pending, so that the fix is for one that nobody has asked for yet."""
+        return not self._own_pending
+
+    @property
+    def waiting(self) -> list[Pod]:
+        """The workload's pods that exist and are pending."""
+        pods = self._asking.cluster.pods
+        return [pods[key] for key in sorted(self._own_pending) if key in pods]
+
     def rehearse(self, found: Found) -> Rehearsed | None:
         """None if an API server would not take the change."""
         try:
@@ -90,8 +121,11 @@ class Rehearsal:
         own = self._members(course.pods.values())
         new = own - self._own_running
         victims, siblings = self._victims(course, found, own)
+        gained = max(0, len(own) - len(self._own_running))
+        # A DaemonSet that finds no node to be on has no pods; how many it gets depends on the fix.
+        is_counted_by_nodes = self.is_about_one_more and isinstance(self._origin.workload, DaemonSet)
         return Rehearsed(
-            fixed=max(0, min(self.pending, len(own) - len(self._own_running))),
+            fixed=gained if is_counted_by_nodes else min(self.pending, gained),
             nodes=tuple(dict.fromkeys(course.node_of(key) for key in sorted(new))),
             victims=tuple(victims),
             left_pending=tuple(key for key in victims if course.is_pending(key)),
@@ -116,27 +150,37 @@ class Rehearsal:
     def _changed(self, found: Found) -> Changed:
         cluster = self._asking.cluster
         edits = (*found.edits, *found.assumed)
-        given = [*found.objects, *self._edited_pods(edits)]
-        new = self._new_workload(edits)
+        jobs = tuple(self._new_jobs(edits))
+        given = [*found.objects, *(() if jobs else self._edited_pods(edits))]
+        new = None if jobs else self._new_workload(edits)
         if new is not None and not isinstance(new, _ROLLED_OUT):
             given.append(new)
         base = Cluster(_with_objects(cluster.objects, given), sources=cluster.sources) if given else cluster
+        if jobs:
+            return changed(base, Change(delete=tuple(map(_reference_to, jobs)), apply=jobs))
         return changed(base, Change(apply=(new,)) if isinstance(new, _ROLLED_OUT) else Change())
+
+    def _new_jobs(self, edits: Edits) -> Iterator[Job]:
+        """The Jobs that pending pods belong to, recreated with another template."""
+        edits = tuple(edit for edit in edits if edit.change.kind is not Kind.GATES)
+        owners = {controller_of_kind(pod.metadata, Job.__name__) for pod in self.waiting} if edits else set()
+        for obj in self._asking.cluster.objects:
+            if isinstance(obj, Job) and (obj.metadata.namespace, obj.metadata.name) in owners:
+                new = deepcopy(obj)
+                new.metadata.uid = ""
+                new.status = JobStatus()
+                new.spec.template.spec = edited_spec(new.spec.template.spec, edits)
+                yield new
 
     def _edited_pods(self, edits: Edits) -> Iterator[Pod]:
         """Pending pods that a fix changes or has recreated, instead of leaving that to a rollout.
 
         A StatefulSet would wait for them, and other kinds leave the pods that they have as they are.
         """
-        opened = tuple(edit for edit in edits if edit.change.kind is Kind.GATES)
-        others = tuple(edit for edit in edits if edit.change.kind is not Kind.GATES)
         if isinstance(self._origin.workload, Deployment | DaemonSet):
-            others = ()
-        for key in sorted(self._own_pending):
-            pod = self._asking.cluster.pods.get(key)
-            own = (*(opened if key == object_key(self.pod) else ()), *others)
-            if pod is not None and own:
-                yield replace(pod, spec=edited_spec(pod.spec, own))
+            edits = tuple(edit for edit in edits if edit.change.kind is Kind.GATES)
+        if edits:
+            yield from (replace(pod, spec=edited_spec(pod.spec, edits)) for pod in self.waiting)
 
     def _new_workload(self, edits: Edits) -> Workload | None:
         """With another template or, if all of its pods run, with one more pod; None if it stays as it is."""
@@ -152,6 +196,10 @@ class Rehearsal:
         if not self._own_pending and isinstance(new, _SCALED):
             new.spec.replicas = (1 if new.spec.replicas is None else new.spec.replicas) + 1
         return new
+
+
+def _reference_to(job: Job) -> Reference:
+    return Reference(Job.__name__, job.metadata.namespace, job.metadata.name)
 
 
 def _with_objects(objects: Sequence[Object], given: Sequence[Object]) -> list[Object]:

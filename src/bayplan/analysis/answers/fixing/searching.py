@@ -1,7 +1,8 @@
 """The search for fixes: single changes first and, where these are few, pairs.
 
 A change that has a measure (a request, a skew) is tried at its extreme; if that helps, the nearest value that still
-does is found by halving. A pair counts only if neither of its changes helps alone. If there is none either, a larger
+does is found by halving: one with which all pending pods of the workload fit and, where it differs, one that is enough
+for the first of them. A pair counts only if neither of its changes helps alone. If there is none either, a larger
 set of changes of the pod is looked for that cannot do without any of them; it need not be the smallest.
 """
 
@@ -37,6 +38,8 @@ from bayplan.model.pod import PodSpec
 FEW = 3
 #: Changes that are combined with each other, the cheapest ones.
 COMBINED_MAX = 24
+#: Pending pods for which room is made together; beyond that the rehearsal has to tell.
+COUNTED_MAX = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,10 @@ class Knob:
     at: Callable[[int], Edit]
     mild: int  # changes nothing
     extreme: int
+
+    @property
+    def is_measured(self) -> bool:
+        return abs(self.extreme - self.mild) > 1
 
     @property
     def most(self) -> Edit:
@@ -69,6 +76,7 @@ class Searching:
     def __init__(self, trying: Trying, base: Edits, classes: Sequence[PriorityClass], *, preempts: bool) -> None:
         """With `preempts`, the scheduler would evict others for the pod as it is: only what avoids that is a fix."""
         self._trying = trying
+        self._pending = min(trying.pending, COUNTED_MAX)
         self._base = base
         self._families: list[Family] = [uncordon, add_node]
         if not preempts:
@@ -94,6 +102,8 @@ class Searching:
             edit = knob.nearest(lambda edit: trying.fits((*base, edit)))
             edits = (*base, edit)
             yield Found(edits, trying.decide(edits))
+            if knob.is_measured:
+                yield from self._for_all_pending(knob, edit)
             if edit.change.kind in TOLERATIONS:
                 found = untaint(trying, edits)
                 if found is not None:
@@ -102,6 +112,16 @@ class Searching:
             found = family(trying, base)
             if found is not None:
                 yield found
+
+    def _for_all_pending(self, knob: Knob, for_one: Edit) -> Iterator[Found]:
+        """The change that is large enough for all pending pods, if the one for the first of them is not."""
+
+        def all_fit(edit: Edit) -> bool:
+            return self._trying.all_fit((*self._base, edit), self._pending)
+
+        if self._pending > 1 and not all_fit(for_one) and all_fit(knob.most):
+            edits = (*self._base, knob.nearest(all_fit))
+            yield Found(edits, self._trying.decide(edits))
 
     def _pairs(self, knobs: Sequence[Knob]) -> Iterator[Found]:
         """Of edits of the pod."""
@@ -120,7 +140,7 @@ class Searching:
         """Of an edit that has no measure and something around the pod that does not help alone."""
         enough = {found.changes[-1].kind for found in single}
         for knob in knobs:
-            if abs(knob.extreme - knob.mild) > 1:
+            if knob.is_measured:
                 continue
             for family in self._families:
                 found = family(self._trying, (*self._base, knob.most))

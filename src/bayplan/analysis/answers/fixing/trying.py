@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 
 from bayplan.analysis.answers.exposure.probing import Outcome, decided
 from bayplan.analysis.answers.fixing.edits import Edit
@@ -26,13 +26,21 @@ class Trying:
     """Tries one pod."""
 
     def __init__(
-        self, cache: Cache, profile: Profile, pod: Pod, nodes: Iterable[Node], pods: Mapping[str, Pod]
+        self,
+        cache: Cache,
+        profile: Profile,
+        pod: Pod,
+        nodes: Iterable[Node],
+        pods: Mapping[str, Pod],
+        pending: int = 1,
     ) -> None:
+        """`pending` is how many pods like this one wait for a node, itself included."""
         self.cache = cache
         self.pod = pod
         self.nodes = {node.metadata.name: node for node in nodes}
         self._profile = profile
         self._pods = pods
+        self.pending = pending
 
     def fits(self, edits: Iterable[Edit]) -> bool:
         """Whether some node takes the pod with these edits, without anybody going."""
@@ -41,6 +49,27 @@ class Trying:
             return len(filter_pod(self._profile, info, self.cache.view()).feasible_rows) > 0
         except CycleError:
             return False
+
+    def all_fit(self, edits: Sequence[Edit], count: int) -> bool:
+        """Whether this many pods with these edits get a node, one after another, without anybody going."""
+        placed: list[str] = []
+        try:
+            for number in range(count):
+                outcome = self.decide(edits)
+                if not outcome.node or outcome.victims:
+                    return False
+                placed.append(self._add_copy(edits, outcome.node, number))
+        finally:
+            for key in reversed(placed):
+                self.cache.remove_pod(key)
+        return True
+
+    def _add_copy(self, edits: Iterable[Edit], node: str, number: int) -> str:
+        made = deepcopy(self._edited(edits))
+        made.metadata.name = f"{made.metadata.name}-copy-{number}"
+        made.metadata.uid = ""
+        made.spec.node_name = node
+        return self.cache.add_pod(made).key
 
     def decide(self, edits: Iterable[Edit]) -> Outcome:
         """Where the scheduler puts the pod with these edits, and who goes for it."""

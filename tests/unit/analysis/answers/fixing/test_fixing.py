@@ -240,3 +240,29 @@ def test_the_next_pod_of_a_workload() -> None:
 def test_a_claim_that_waits_for_its_volume_is_no_reason_to_fail() -> None:
     answer = fixes_of(node("n"), claim("data"), pod("x").claim("data").cpu("5"))
     assert not answer.is_fine
+
+
+def test_a_request_is_lowered_until_all_pending_pods_fit() -> None:
+    """3 cores are enough for the first of them, on the node that has most room; each of the two gets 1."""
+    web = deployment("web").replicas(2).template(pod("t").labels(app="web").cpu("4"))
+    nodes = [node("large").capacity(cpu="3"), node("small").capacity(cpu="1")]
+    answer = fixes_of(*nodes, web, name="deployment/web")
+    lowered = [fix for fix in answer.fixes if fix.changes[0].kind is Kind.REQUEST]
+    assert [(fix.fixed, fix.changes[0].after) for fix in lowered] == [(2, 1500)]
+
+
+def test_a_request_that_only_some_pods_fit_with() -> None:
+    """However little the second one asks for, its node has no place for another pod."""
+    web = deployment("web").replicas(2).template(pod("t").labels(app="web").cpu("4"))
+    answer = fixes_of(node("n").capacity(cpu="3", pods=1), web, name="deployment/web")
+    lowered = next(fix for fix in answer.fixes if fix.changes[0].kind is Kind.REQUEST)
+    assert (lowered.fixed, answer.pending, lowered.changes[0].after) == (1, 2, 3000)
+
+
+def test_a_skew_is_raised_until_all_pending_pods_fit() -> None:
+    pattern = pod("t").labels(app="web").spread("zone", "app=web")
+    web = deployment("web").replicas(3).template(pattern)
+    zones = [node("a").label("zone", "a"), node("b").label("zone", "b").capacity(cpu="0", pods=0)]
+    answer = fixes_of(*zones, web, name="deployment/web")
+    raised = next(fix for fix in answer.fixes if fix.changes[0].kind is Kind.SKEW)
+    assert (answer.fitting, raised.fixed, answer.pending, raised.changes[0].after) == (1, 2, 2, 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,7 +15,17 @@ from bayplan.analysis.answers.fixing.patches import difference
 from bayplan.analysis.cluster import Cluster
 from bayplan.apiserver.patching.json_patch import apply_json_patch
 from bayplan.model.kinds import Object
-from bayplan.testing.builders import cron_job, deployment, job, node, pod, priority_class, replica_set, stateful_set
+from bayplan.testing.builders import (
+    cron_job,
+    deployment,
+    job,
+    node,
+    pod,
+    priority_class,
+    replica_set,
+    replication_controller,
+    stateful_set,
+)
 from bayplan.testing.building import Builder
 from bayplan.testing.pods import PodBuilder
 
@@ -25,8 +36,12 @@ def fixes_of(*things: Builder[Any], name: str = "x") -> Fixes:
     return Cluster([thing.obj() for thing in things]).fix(name)
 
 
+def patches_of(answer: Fixes, kind: Kind) -> tuple[Patch, ...]:
+    return next(fix.patches for fix in answer.fixes if [change.kind for change in fix.changes] == [kind])
+
+
 def patch_of(answer: Fixes, kind: Kind) -> Patch:
-    (patch,) = next(fix.patches for fix in answer.fixes if [change.kind for change in fix.changes] == [kind])
+    (patch,) = patches_of(answer, kind)
     return patch
 
 
@@ -54,23 +69,58 @@ def test_a_pending_pod_of_a_workload_is_patched_there_too() -> None:
 
 
 def test_a_workload_that_is_not_in_the_input_is_patched_by_name() -> None:
-    patch = patch_of(fixes_of(NODE, pod("x").tolerates("a").owner(stateful_set("db"))), Kind.TOLERATION)
+    patch, _ = patches_of(fixes_of(NODE, pod("x").tolerates("a").owner(stateful_set("db"))), Kind.TOLERATION)
     assert patch.command.startswith("kubectl patch statefulset db ")
     assert patch.note.startswith("StatefulSet default/db is not in the input")
     assert operations(patch) == [{"op": "add", "path": "/spec/template/spec/tolerations/-", "value": TOLERATION}]
 
 
-def test_the_template_of_a_cron_job() -> None:
+def test_the_template_of_a_cron_job_and_the_job_that_it_has_started() -> None:
     nightly = cron_job("nightly")
     made = job("nightly-1").owner(nightly).template(pod("t").labels(app="x"))
-    patch = patch_of(fixes_of(NODE, nightly, made, pod("x").owner(made)), Kind.TOLERATION)
-    assert operations(patch)[0]["path"] == "/spec/jobTemplate/spec/template/spec/tolerations"
+    coming, current = patches_of(fixes_of(NODE, nightly, made, pod("x").owner(made)), Kind.TOLERATION)
+    assert operations(coming)[0]["path"] == "/spec/jobTemplate/spec/template/spec/tolerations"
+    assert current.command.startswith("kubectl get job nightly-1 --namespace default --output yaml | kubectl patch ")
+    assert operations(current)[0]["path"] == "/spec/template/spec/tolerations"
 
 
-def test_a_job_cannot_be_patched() -> None:
-    patch = patch_of(fixes_of(NODE, job("x").template(pod("t").labels(app="x")), name="job/x"), Kind.TOLERATION)
-    assert patch.command.startswith("kubectl patch --local --filename MANIFEST.yaml ")
+def test_a_job_is_recreated_under_a_selector_of_its_own() -> None:
+    """The old one selects by a uid that the new one does not have."""
+    labels = {"app": "x", "batch.kubernetes.io/controller-uid": "1", "controller-uid": "1", "job-name": "x"}
+    made = job("x").template(pod("t").labels(labels))
+    waiting = pod("x-1").labels(labels).owner(made)
+    patch = patch_of(fixes_of(NODE, made, waiting, name="job/x"), Kind.TOLERATION)
+    assert patch.command.startswith("kubectl get job x --namespace default --output yaml | kubectl patch --local ")
+    assert patch.command.endswith(" | kubectl replace --force --filename -")
+    assert [operation["path"] for operation in operations(patch) if operation["op"] == "remove"] == [
+        "/spec/selector",
+        "/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid",
+        "/spec/template/metadata/labels/controller-uid",
+    ]
     assert patch.note.startswith("The template of a Job is immutable")
+
+
+def test_a_job_that_is_not_in_a_cluster_is_changed_in_its_manifest() -> None:
+    made = job("x").manifest().template(pod("t").labels(app="x"))
+    patch = patch_of(fixes_of(NODE, made, name="job/x"), Kind.TOLERATION)
+    assert patch.command.startswith("kubectl patch --local --filename MANIFEST.yaml ")
+    assert patch.note == "The Job is not in a cluster yet: change its manifest."
+
+
+@pytest.mark.parametrize("make", [stateful_set, replica_set, replication_controller])
+def test_pods_that_their_controller_keeps_are_deleted(make: Callable[[str], Builder[Any]]) -> None:
+    owner = make("db").template(pod("t").labels(app="db")).replicas(2)  # type: ignore[attr-defined]
+    waiting = [pod(name).labels(app="db").owner(owner) for name in ("db-0", "db-1")]
+    _, deletion = patches_of(fixes_of(NODE, owner, *waiting, name="db-0"), Kind.TOLERATION)
+    assert deletion.command == "kubectl delete pod db-0 db-1 --namespace default"
+
+
+def test_gates_are_opened_on_all_pods_that_have_them() -> None:
+    owner = replica_set("web").replicas(2).template(pod("t").labels(app="web").gate("later"))
+    waiting = [pod(name).labels(app="web").gate("later").owner(owner) for name in ("a", "b")]
+    answer = fixes_of(node("n"), owner, *waiting, name="rs/web")
+    assert (answer.fixes[0].fixed, answer.pending) == (2, 2)
+    assert patch_of(answer, Kind.GATES).command.startswith("kubectl patch pod a b --namespace default --type json ")
 
 
 @pytest.mark.parametrize(

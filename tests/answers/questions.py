@@ -1,0 +1,190 @@
+"""The table of questions: what is asked about which cluster, and how the answer is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tests.answers.checking import (
+    Check,
+    check_fix,
+    check_needs_no_fix,
+)
+from tests.answers.manifests import (
+    Document,
+    claim,
+    deployment,
+    device_claim_template,
+    node,
+    pod_spec,
+    storage_class,
+    volume,
+)
+
+from bayplan.analysis.input_gaps import DEVICE_KINDS, DUMP_KINDS
+
+COMPLETE = f"{DUMP_KINDS},{DEVICE_KINDS}"
+#: What somebody in a hurry types.
+NODES_AND_PODS = "nodes,pods"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One row of the table."""
+
+    name: str
+    ask: str  # a command line without -f
+    about: str  # the reason for pending, or what is asked about
+    cluster: str  # in `small_clusters`
+    check: Check
+    app: str = "web"
+    option: int = 1
+    kinds: str = COMPLETE  # what of the cluster is dumped
+    by_hand: str = ""
+    files: Mapping[str, list[Document]] = field(default_factory=dict)  # that the question or the engineer uses
+    later: str = ""  # a command that is run when the cluster has come to rest, before it is dumped
+
+    @property
+    def input(self) -> str:
+        if self.kinds == COMPLETE:
+            return self.cluster
+        return f"{self.cluster}, only {self.kinds}"
+
+
+def fix(name: str, what: str, about: str, **fields: object) -> Question:
+    """About a cluster of the same name."""
+    app = what.rpartition("/")[2]
+    cluster = str(fields.pop("cluster", name))
+    check = fields.pop("check", check_fix)
+    return Question(f"fix-{name}", f"fix {what}", about, cluster, check, app, **fields)  # type: ignore[arg-type]
+
+
+def applied(file: str) -> str:
+    return f"kubectl apply -f {file}"
+
+
+ANOTHER_NODE = {"node.json": [node("n9")]}
+NEW_APP = {"new.json": [deployment("new", 1, pod_spec("3", priorityClassName="high"))]}
+
+QUESTIONS: tuple[Question, ...] = (
+    # Too large.
+    fix(
+        "cpu-for-one",
+        "deployment/web",
+        "cpu request",
+        by_hand=applied("node.json"),
+        files={"node.json": [node("n1-copy")]},
+    ),
+    fix("cpu-for-one-less", "deployment/web", "cpu request", cluster="cpu-for-one", option=2),
+    fix("cpu-for-all", "deployment/web", "cpu request, several pods"),
+    fix("cpu-unequal-nodes", "deployment/web", "cpu request, several pods, unequal nodes"),
+    fix("cpu-larger-than-any-node", "deployment/web", "cpu request larger than any node"),
+    fix("memory", "deployment/web", "memory request"),
+    fix("cpu-statefulset", "statefulset/db", "cpu request", option=2),
+    fix("cpu-job", "job/import", "cpu request", option=2),
+    fix("cpu-pod", "once", "cpu request"),
+    fix("cpu-daemonset", "daemonset/agent", "cpu request, one node is full"),
+    # Taints.
+    fix("taint-of-all", "deployment/web", "taint of all nodes"),
+    fix("taint-of-all-tolerated", "deployment/web", "taint of all nodes", cluster="taint-of-all", option=2),
+    fix("taint-of-gpus", "deployment/web", "taint of the nodes it asks for"),
+    fix("taint-misspelt", "deployment/web", "misspelt toleration"),
+    fix("taint-pod", "once", "taint", option=2),
+    fix("taint-daemonset", "daemonset/agent", "taint of a node that it leaves out", check=check_needs_no_fix),
+    # Where a pod may go.
+    fix("selector-misspelt", "deployment/web", "misspelt node selector"),
+    fix("selector-misspelt-statefulset", "statefulset/db", "misspelt node selector"),
+    fix("selector-misspelt-job", "job/import", "misspelt node selector"),
+    fix("selector-misspelt-daemonset", "daemonset/agent", "misspelt node selector"),
+    fix("selector-misspelt-pod", "once", "misspelt node selector"),
+    fix("selector-misspelt-replicaset", "replicaset/web", "misspelt node selector"),
+    fix("selector-of-another-pool", "deployment/web", "node selector for nodes that do not exist"),
+    fix("affinity", "deployment/web", "node affinity"),
+    fix("affinity-misspelt", "deployment/web", "misspelt node affinity"),
+    fix("resource-misspelt", "deployment/web", "misspelt resource"),
+    # Other pods.
+    fix(
+        "anti-affinity",
+        "deployment/web",
+        "pod anti-affinity",
+        by_hand=applied("node.json"),
+        files={"node.json": [node("n1-copy")]},
+    ),
+    fix("spread", "deployment/web", "topology spread"),
+    fix("host-port", "deployment/web", "host port"),
+    fix("pods-per-node", "deployment/web", "pods per node"),
+    # The state of nodes.
+    fix("cordoned", "deployment/web", "cordoned node"),
+    fix("cordoned-statefulset", "statefulset/db", "volume in the zone of a cordoned node"),
+    # Volumes.
+    fix("claim-misspelt", "deployment/web", "misspelt claim"),
+    fix(
+        "claim-missing",
+        "once",
+        "missing claim",
+        by_hand=applied("claim.json"),
+        files={"claim.json": [claim("data", "local")]},
+    ),
+    fix(
+        "class-missing",
+        "once",
+        "missing storage class",
+        by_hand=applied("class.json"),
+        files={"class.json": [storage_class("fast", "WaitForFirstConsumer", "disk.example")]},
+    ),
+    fix(
+        "no-volume",
+        "once",
+        "no volume for the claim",
+        by_hand=applied("volume.json"),
+        files={"volume.json": [volume("disk", "local")]},
+    ),
+    fix("volume-in-a-full-zone", "deployment/web", "volume in a zone that is full", option=2),
+    # Devices.
+    fix("devices-that-do-not-match", "deployment/web", "no matching device"),
+    fix("devices-taken", "deployment/web", "no free device"),
+    fix(
+        "device-template-missing",
+        "once",
+        "missing device claim template",
+        by_hand=applied("template.json"),
+        files={"template.json": [device_claim_template("gpus")]},
+    ),
+    # Not tried, or not important enough.
+    fix("gate", "once", "scheduling gate"),
+    fix("gate-deployment", "deployment/web", "scheduling gate, several pods"),
+    fix("priority", "deployment/web", "priority too low", option=3),
+    fix(
+        "never-preempts",
+        "deployment/web",
+        "preemptionPolicy Never",
+        option=3,
+        later="kubectl apply -f web.json",
+        files={"web.json": [deployment("web", 1, pod_spec("3", priorityClassName="polite"))]},
+    ),
+    fix("two-reasons", "deployment/web", "node selector and cpu request"),
+    # No pods yet, or none pending.
+    fix(
+        "cronjob-not-due",
+        "cronjob/report",
+        "misspelt node selector, not due yet",
+        by_hand="kubectl create job --from cronjob/report now",
+    ),
+    fix(
+        "cronjob-due",
+        "cronjob/report",
+        "misspelt node selector, a Job is pending",
+        later="kubectl create job --from cronjob/report report-1",
+    ),
+    fix("suspended-job", "job/import", "misspelt node selector, suspended"),
+    fix("suspended-job-that-fits", "job/import", "suspended"),
+    fix("runs", "deployment/web", "nothing: all pods run", check=check_needs_no_fix),
+    # Parts of a dump.
+    fix(
+        "selector-misspelt-nodes-and-pods",
+        "deployment/web",
+        "misspelt node selector",
+        cluster="selector-misspelt",
+        kinds=NODES_AND_PODS,
+    ),
+)
