@@ -45,10 +45,12 @@ def _row(answer: Consolidation, node: str, moves: int) -> tuple[str, ...]:
 def _summary(answer: Consolidation) -> Sentence:
     total, found = counted(answer.candidates, "node"), len(answer.nodes)
     if not found:
-        more = "none can be" if answer.is_proven else f"whether up to {answer.bound} could be was not settled"
-        return Sentence(f"No: none of {total} was found that could be given back; {more}.", Tone.BAD)
+        if answer.is_proven:
+            return Sentence(f"No: none of {total} can be given back.", Tone.BAD)
+        unsettled = f"it is not proven that none can be (at most {answer.bound})"
+        return Sentence(f"No: among {total}, none was found that can be given back; {unsettled}.", Tone.BAD)
     moves = f"{counted(answer.moves, 'pod')} {'moves' if answer.moves == 1 else 'move'}"
-    proof = "no more can be" if answer.is_proven else f"whether up to {answer.bound} could be was not settled"
+    proof = "no more can be" if answer.is_proven else f"at most {answer.bound} could be, which is not settled"
     return Sentence(f"Yes: {found} of {total} can be given back if {moves}; {proof}.", Tone.GOOD)
 
 
