@@ -32,6 +32,7 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.queue.entrance import may_enter
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
+from bayplan.model.near_matches import did_you_mean
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.reading import Sources, locating, without_garbage_collection
 from bayplan.model.resource_claims import ResourceClaim
@@ -259,8 +260,7 @@ class ClusterObjects:
             if pod is not None:
                 return _wanted(pod)
         message = f"not found in the input{misread_kind(reference)}"
-        close = close_matches(reference, self._references())
-        raise not_found(str(reference), f"{message}; did you mean {' or '.join(close)}?" if close else message)
+        raise not_found(str(reference), f"{message}{did_you_mean(close_matches(reference, self._references()))}")
 
     def _references(self) -> list[str]:
         workloads = (obj for obj in self.objects if isinstance(obj, (*WORKLOADS, CronJob)))

@@ -32,7 +32,10 @@ def test_pods_of_manifests(bayplan: Bayplan, pods: str, catalog: str) -> None:
 
 def test_pending_pods_of_a_cluster_with_a_node_to_lose(bayplan: Bayplan, pods: str, catalog: str) -> None:
     said = bayplan("plan", "-f", pods, "--nodes", catalog, "--survive", "node")
-    assert said.first_line == "Yes: 2 pods fit with 3 more nodes for 30, also without any one node; nothing cheaper is enough."
+    assert (
+        said.first_line
+        == "Yes: 2 pods fit with 3 more nodes for 30, also without any one node; nothing cheaper is enough."
+    )
 
 
 def test_json_is_to_dict(bayplan: Bayplan, pods: str, catalog: str) -> None:
