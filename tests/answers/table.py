@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.answers.asking import DUMP, Answer, Asker
+from tests.answers.asking import DUMP, Asker
 from tests.answers.checking import Case, Checked
 from tests.answers.questions import Question
 from tests.answers.running_cluster import running_cluster
@@ -21,7 +21,7 @@ class Row:
     """A question with its answer and what came of it."""
 
     question: Question
-    answer: Answer
+    answer: str  # in a line
     checked: Checked
 
 
@@ -39,8 +39,15 @@ def played(question: Question, folder: Path) -> Row:
         (folder / DUMP).write_text(cluster.shell(f"kubectl get {question.kinds} -A -o json"), encoding="utf-8")
         asker = Asker(folder)
         answer = asker.ask(question.ask)
+        line = _proposal(asker, question) if question.option > 1 else answer.line
         case = Case(question.ask, question.app, cluster, asker, answer, question.by_hand, question.option)
-        return Row(question, answer, question.check(case))
+        return Row(question, line, question.check(case))
+
+
+def _proposal(asker: Asker, question: Question) -> str:
+    """The heading of a proposal that is not the first one."""
+    lines = asker.ask(question.ask, "--details").text.splitlines()
+    return next(line for line in lines if line.startswith(f"{question.option}. "))
 
 
 _HEAD = """# Answers, checked
@@ -62,12 +69,11 @@ _HASH = re.compile(
 def line_of(row: Row) -> str:
     """The row in Markdown."""
     question = row.question
-    option = f" (proposal {question.option})" if question.option > 1 else ""
     cells = (
-        f"`{question.ask}`{option}",
+        f"`{question.ask}`",
         question.about,
         question.input,
-        row.answer.line,
+        row.answer,
         _commands(row),
         _told(row.checked),
     )

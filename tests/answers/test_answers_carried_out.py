@@ -22,5 +22,5 @@ PLAYED = QUESTIONS[::3]
 @pytest.mark.parametrize("question", PLAYED, ids=lambda question: question.name)
 def test_what_the_answer_says_is_what_happens(question: Question, tmp_path: Path) -> None:
     row = played(question, tmp_path)
-    assert row.checked.happened == row.checked.said, f"{row.answer.line}\n{row.checked.done}"
+    assert row.checked.happened == row.checked.said, f"{row.answer}\n{row.checked.done}"
     assert line_of(row) in PAGE.read_text(encoding="utf-8"), "the page is out of date: make answers"

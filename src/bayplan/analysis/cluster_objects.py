@@ -18,7 +18,7 @@ from bayplan.analysis.answers.owners import belongs_to
 from bayplan.analysis.default_storage_class import missing_default_class
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
 from bayplan.analysis.explanation import Siblings, Subject
-from bayplan.analysis.input_gaps import Gap, gaps_in
+from bayplan.analysis.input_gaps import Gap, gaps_in, may_lack_budgets
 from bayplan.analysis.profiles import fault_of
 from bayplan.analysis.references import POD, Reference, close_matches, misread_kind, not_found, parse_reference, written
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
@@ -193,6 +193,11 @@ class ClusterObjects:
     def gaps(self) -> list[Gap]:
         """Kinds that the input refers to and does not have."""
         return [] if self._is_whole else gaps_in(self.objects)
+
+    @property
+    def may_lack_budgets(self) -> bool:
+        """Whether there are no PodDisruptionBudgets, perhaps because the input leaves them out."""
+        return not self._is_whole and may_lack_budgets(self.objects)
 
     @cached_property
     def _claim_templates(self) -> Templates:

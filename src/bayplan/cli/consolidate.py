@@ -8,6 +8,7 @@ import sys
 import click
 
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.consolidate import consolidation_parts, drain_script
@@ -38,7 +39,9 @@ def command(
     budgets, and the scheduler's own code decides where each pod goes. Nothing is preempted, and nodes with bare pods,
     pods of Jobs or pods that a budget protects are kept.
     """
-    answer = asked.cluster().consolidate(
+    cluster = asked.cluster()
+    note_missing_budgets(cluster)
+    answer = cluster.consolidate(
         selector=selector, max_nodes=max_nodes, max_moves=max_moves, seconds=seconds, **asked.settings()
     )
     if script:

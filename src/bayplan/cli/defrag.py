@@ -7,6 +7,7 @@ import sys
 import click
 
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.defrag import defrag_parts
@@ -43,6 +44,7 @@ def command(asked: Asked, wanted: str, max_moves: int | None, seconds: float | N
     and Jobs, and other pods of the same workload are not moved.
     """
     cluster = asked.cluster()
+    note_missing_budgets(cluster)
     answer = cluster.defrag(wanted, namespace=asked.namespace, max_moves=max_moves, seconds=seconds, **asked.settings())
     if script:
         sys.stdout.write(move_script(answer))

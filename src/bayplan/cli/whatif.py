@@ -6,6 +6,7 @@ import click
 
 from bayplan.analysis.answers.gates import gates_failed, parse_gates
 from bayplan.cli.answering import Asked, answer_options, read_noting, write_answer
+from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.whatif import whatif_parts
@@ -55,6 +56,8 @@ def command(
     if not (applied or deleted or drained or add_nodes):
         raise click.UsageError("There is no change: use --apply, --delete, --drain or --add-nodes.")
     cluster = asked.cluster()
+    if drained:
+        note_missing_budgets(cluster)
     gates = parse_gates(fail_on, cluster)
     answer = cluster.whatif(
         read_noting(applied),
