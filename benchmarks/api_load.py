@@ -145,7 +145,7 @@ async def _server(arguments: argparse.Namespace, folder: str) -> tuple[asyncio.s
     ]
     if arguments.profile:
         command[:1] = [sys.executable, "-m", "cProfile", "-o", arguments.profile, command[0]]
-    command += ["--kubeconfig", f"{folder}/kubeconfig"]
+    command += ["--write-kubeconfig", f"{folder}/kubeconfig"]
     if not arguments.everything:
         command += ["--no-scheduler", "--no-controllers"]
     if arguments.state:

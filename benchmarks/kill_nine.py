@@ -64,7 +64,7 @@ class Life:
     async def start(self) -> None:
         program = str(Path(sys.executable).with_name("bayplan"))
         options = ["--listen", "127.0.0.1:0", "--token", TOKEN, "--nodes", "2", "--speed", "100x"]
-        files = ["--state", str(self._folder / "state"), "--kubeconfig", str(self._folder / "kubeconfig")]
+        files = ["--state", str(self._folder / "state"), "--write-kubeconfig", str(self._folder / "kubeconfig")]
         self._process = await asyncio.create_subprocess_exec(
             program, "up", *options, *files, stdout=asyncio.subprocess.PIPE
         )

@@ -282,7 +282,7 @@ async def run(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         kubeconfig, state = str(folder / "kubeconfig"), folder / "state.db"
-        flags = ["--nodes", "0", "--listen", "127.0.0.1:0", "--speed", "100x", "--kubeconfig", kubeconfig]
+        flags = ["--nodes", "0", "--listen", "127.0.0.1:0", "--speed", "100x", "--write-kubeconfig", kubeconfig]
         flags += ["--state", str(state), *([] if arguments.embedded else ["--no-scheduler"])]
         async with started(folder, "up", *flags, state=state) as server:
             await _until_up(folder / "up.log")

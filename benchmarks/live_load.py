@@ -223,7 +223,7 @@ async def up(folder: Path) -> tuple[asyncio.subprocess.Process, str]:
     kubeconfig = folder / "kubeconfig"
     flags = ("--no-scheduler", "--nodes", "0", "--listen", "127.0.0.1:0", "--speed", "100x")
     process = await asyncio.create_subprocess_exec(
-        str(BAYPLAN), "up", *flags, "--kubeconfig", str(kubeconfig), stdout=asyncio.subprocess.PIPE
+        str(BAYPLAN), "up", *flags, "--write-kubeconfig", str(kubeconfig), stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
     await process.stdout.readline()

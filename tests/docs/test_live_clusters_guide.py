@@ -26,7 +26,7 @@ def beside_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setenv("KUBECONFIG", "kubeconfig")
     demo.write_files(Path("demo-cluster"))
     files = ["-f", "demo-cluster/cluster.yaml", "demo-cluster/urgent.yaml"]
-    options = ["--listen", "127.0.0.1:0", "--kubeconfig", "kubeconfig", "--no-scheduler", "--no-controllers"]
+    options = ["--listen", "127.0.0.1:0", "--write-kubeconfig", "kubeconfig", "--no-scheduler", "--no-controllers"]
     with subprocess.Popen([sys.executable, "-c", UP, "up", *files, *options], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith(b"Cluster ready")

@@ -30,6 +30,8 @@ PUBLIC = {
     "bayplan.cli.main.LazyGroup.get_command": "called by click",
     "bayplan.cli.main.LazyGroup.invoke": "called by click",
     "bayplan.cli.main.LazyGroup.list_commands": "called by click",
+    "bayplan.cli.main.LazyGroup.resolve_command": "called by click",
+    "bayplan.cli.completion.complete_for_kubectl": "the console script that kubectl asks for completions",
     "bayplan.cli.options.CommandWithFiles.parse_args": "called by click",
     **{f"bayplan.cli.{name}.command": "loaded by name in cli.main" for name in COMMANDS},
     **{

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.least_disruption import LeastDisruption
     from bayplan.analysis.answers.moving.consolidate import Consolidation
     from bayplan.analysis.answers.moving.defrag import Defrag
+    from bayplan.analysis.answers.pending import PendingPods
     from bayplan.analysis.answers.planning.plan import NodePlan
     from bayplan.analysis.answers.whatif import WhatIf
 
@@ -92,6 +93,21 @@ class Cluster(ClusterObjects):
             view = cache.view()
             found = attempt(profile, info, view)
         return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
+
+    def pending(
+        self,
+        namespace: str = "",
+        selector: str = "",
+        config: ConfigSource = None,
+        *,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> PendingPods:
+        """The pending pods of a namespace (or of all) with these labels, and why each workload's do not run."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.pending import pending_pods  # noqa: PLC0415
+
+        return pending_pods(Asking.about(self, config, feature_gates, foreign_victims), namespace, selector)
 
     def least_disruption(
         self,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
+from pathlib import Path
 from typing import Any, TypedDict
 
 import click
@@ -20,20 +21,25 @@ from bayplan.cli.options import (
     files_option,
     foreign_victims_option,
     namespace_option,
+    note,
     note_extenders,
     note_skipped,
+    report_option,
 )
-from bayplan.cli.sources import live_options, read_sources, source_arguments
+from bayplan.cli.output_files import check_file
+from bayplan.cli.sources import Source, live_options
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.model.reading import ReadResult, read
 from bayplan.report.answers.html import html
 from bayplan.report.answers.markdown import markdown
 from bayplan.report.answers.parts import Next, Part
 from bayplan.report.answers.terminal import terminal_parts
-from bayplan.report.json_output import write_json
+from bayplan.report.json_output import write_document
 from bayplan.report.terminal import show
 
-FORMATS = ("table", "json", "markdown", "html")
+FORMATS = ("table", "json", "yaml", "markdown", "html")
+#: For a command whose answer is a list of objects: their names, as kubectl prints and takes them.
+NAMES = "name"
 
 
 class Settings(TypedDict):
@@ -48,22 +54,26 @@ class Settings(TypedDict):
 class Asked:
     """The options that all these commands have."""
 
-    files: tuple[str, ...]
-    kubeconfig: str | None
-    context: str | None
-    namespace: str
+    source: Source
     output: str
+    report: str | None
     config: str | None
     feature_gates: str
     foreign_victims: str | None
     details: bool = False
 
-    def cluster(self) -> Cluster:
+    @property
+    def namespace(self) -> str:
+        return self.source.namespace
+
+    def cluster(self, *, calls_extenders: bool = False) -> Cluster:
         """From files, a live cluster, or both. What was left out is noted."""
+        check_file("--report", self.report)
         keep_memory()
-        cluster = Cluster.of(read_sources(self.files, self.kubeconfig, self.context))
+        cluster = Cluster.of(self.source.read())
         note_input(cluster)
-        note_extenders(self.config, self.feature_gates, how_to_ask="use explain or place with --call-extenders")
+        if not calls_extenders:
+            note_extenders(self.config, self.feature_gates, how_to_ask="use explain or place with --call-extenders")
         return cluster
 
     def settings(self) -> Settings:
@@ -103,21 +113,25 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
             files: tuple[str, ...],
             kubeconfig: str | None,
             context: str | None,
-            namespace: str,
+            namespace: str | None,
             output: str,
+            report: str | None,
             config: str | None,
             feature_gates: str,
             foreign_victims: str | None,
             details: bool = False,
+            all_namespaces: bool = False,
             **own: Any,
         ) -> int:
-            asked = Asked(
-                files, kubeconfig, context, namespace, output, config, feature_gates, foreign_victims, details
+            source = Source(files, kubeconfig, context, namespace, all_namespaces)
+            return function(
+                Asked(source, output, report, config, feature_gates, foreign_victims, details),
+                **own,
             )
-            return function(asked, **own)
 
         made: Callable[..., int] = command
         for option in (
+            report_option,
             format_option(*more_formats),
             namespace_option,
             foreign_victims_option(UPSTREAM.foreign_victims),
@@ -132,27 +146,41 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
     return decorate
 
 
-def write_answer(asked: Asked, title: str, parts: Iterable[Part], document: Mapping[str, Any]) -> None:
-    """The answer on standard output, in the format that was asked for."""
-    source = source_arguments(asked.files, asked.kubeconfig, asked.context)
-    write_as(asked.output, title, with_source(parts, source), document, details=asked.details)
+def write_answer(
+    asked: Asked,
+    title: str,
+    parts: Iterable[Part],
+    document: Mapping[str, Any],
+    *,
+    names: Iterable[str] = (),
+    page: Callable[[], str] | None = None,
+) -> None:
+    """The answer on standard output, in the format that was asked for, and the report if one is wanted.
+
+    `page` makes the HTML where it is not made of the parts.
+    """
+    told = list(with_source(parts, asked.source.arguments()))
+    make_page = page if page is not None else partial(html, title, told)
+    if asked.report is not None:
+        Path(asked.report).write_text(make_page(), encoding="utf-8")
+        note(f"report written to {asked.report}")
+    match asked.output:
+        case "json" | "yaml":
+            write_document(document, asked.output, sys.stdout)
+        case "markdown":
+            sys.stdout.write(markdown(title, told))
+        case "html":
+            sys.stdout.write(make_page())
+        case "name":
+            sys.stdout.writelines(f"{name}\n" for name in names)
+        case _:
+            show(terminal_parts(told, details=asked.details), sys.stdout)
 
 
 def with_source(parts: Iterable[Part], source: str) -> Iterator[Part]:
     """The parts, with next commands that read the cluster from where this one did."""
     for part in parts:
-        yield Next(f"{part.command} {source}") if isinstance(part, Next) and part.reads_cluster else part
-
-
-def write_as(
-    output: str, title: str, parts: Iterable[Part], document: Mapping[str, Any], *, details: bool = True
-) -> None:
-    """The parts on standard output; for programs the document, which says the same. Pages have all details."""
-    if output == "json":
-        write_json(document, sys.stdout)
-    elif output == "markdown":
-        sys.stdout.write(markdown(title, parts))
-    elif output == "html":
-        sys.stdout.write(html(title, parts))
-    else:
-        show(terminal_parts(parts, details=details), sys.stdout)
+        if isinstance(part, Next) and part.reads_cluster and source:
+            yield Next(f"{part.command} {source}")
+        else:
+            yield part

@@ -40,7 +40,7 @@ _SARIF = "sarif"
     type=click.Choice(list(RULES)),
     metavar="RULE",
     multiple=True,
-    help="Rule to skip (docs/guide/audit.md lists them all). Can be repeated.",
+    help=f"Rule to skip: {', '.join(RULES)}. Can be repeated.",
 )
 def command(asked: Asked, fail_on: str, ignored: tuple[str, ...]) -> int:
     """Find problems before they hurt: PriorityClasses, requests, budgets, constraints that no node can meet.

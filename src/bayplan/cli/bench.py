@@ -28,7 +28,7 @@ from bayplan.analysis.bench.scaling import (
 from bayplan.analysis.bench.workloads import USUAL, WORKLOADS
 from bayplan.cli.options import note, output_option
 from bayplan.report.bench import LEGEND, measurement_table
-from bayplan.report.json_output import write_json
+from bayplan.report.json_output import write_document, write_json
 from bayplan.report.scaling_plot import write_plots
 from bayplan.report.terminal import Part, sentence, show
 
@@ -36,7 +36,7 @@ ON_REQUEST = tuple(name for name in WORKLOADS if name not in USUAL)
 _PLOT_BY_DEFAULT = "bayplan-scaling"
 
 
-@click.command("bench")
+@click.command("bench", epilog="Exit codes: 0 done; 2 bad usage, or a measurement failed.")
 @click.option(
     "--workload",
     "workloads",
@@ -62,7 +62,10 @@ _PLOT_BY_DEFAULT = "bayplan-scaling"
 @click.option("--scale", is_flag=True, help="Measure and plot how the cost grows with nodes and running pods.")
 @output_option
 @click.option(
-    "--out", metavar="FILE", help="Also write the JSON to FILE. With --scale: FILE.json, FILE.html and FILE.png."
+    "--output-file",
+    "out",
+    metavar="FILE",
+    help="Also write the JSON to FILE. With --scale: FILE.json, FILE.html and FILE.png.",
 )
 def command(
     workloads: tuple[str, ...],
@@ -94,8 +97,8 @@ def _show(machine: Machine, found: Sequence[Measurement], output: str, out: Path
     if out:
         with out.open("w", encoding="utf-8") as stream:
             write_json(answer, stream)
-    if output == "json":
-        write_json(answer, sys.stdout)
+    if output != "table":
+        write_document(answer, output, sys.stdout)
     else:
         show(_parts(machine, found), sys.stdout)
 

@@ -8,7 +8,7 @@ from bayplan.analysis.simulation.results.comparison import compare, short_names
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.run_files import read_runs
 from bayplan.cli.options import output_option, report_option
-from bayplan.cli.simulation_output import JSON, check_report, show_compared, write_report_to
+from bayplan.cli.simulation_output import check_report, show_compared, write_report_to
 from bayplan.model.errors import Fault, InvalidObject
 
 
@@ -25,7 +25,7 @@ def command(files: tuple[str, ...], report: str | None, output: str) -> None:
     check_report(report)
     compared = _compared(files)
     write_report_to(report, compared)
-    show_compared(compared, compared.comparison if output == JSON else None)
+    show_compared(compared, compared.comparison, output)
 
 
 def _compared(files: tuple[str, ...]) -> ComparedRuns:

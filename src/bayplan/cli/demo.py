@@ -22,7 +22,7 @@ from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.input_gaps import DUMP_COMMAND
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import simulate
-from bayplan.cli.simulation_output import check_file
+from bayplan.cli.output_files import check_file
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.reading import read
@@ -49,7 +49,7 @@ _WHAT_HAPPENS = (
 )
 
 
-@click.command("demo")
+@click.command("demo", epilog="Exit codes: 0 done; 2 bad usage.")
 @click.option("--write", "folder", metavar="DIR", help="Write the demo's YAML files to DIR, to try out the commands.")
 @click.option("--report", metavar="FILE", help="Where to write the HTML report. Default: the temporary directory.")
 def command(folder: str | None, report: str | None) -> None:

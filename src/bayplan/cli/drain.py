@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.completing import complete_node
 from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
@@ -16,7 +17,7 @@ from bayplan.report.answers.drain import drain_parts
     cls=CommandWithFiles,
     epilog="Exit codes: 0 the nodes can be drained, and every pod gets a node; 1 they cannot; 2 bad input or usage.",
 )
-@click.argument("nodes", nargs=-1)
+@click.argument("nodes", nargs=-1, shell_complete=complete_node)
 @click.option(
     "-l", "--selector", default="", metavar="LABELS", help="Drain all nodes with these labels, such as pool=a."
 )

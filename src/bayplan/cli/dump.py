@@ -12,13 +12,11 @@ import click
 
 from bayplan.analysis.anonymising.objects import anonymised
 from bayplan.cli.main import EXIT_YES
-from bayplan.cli.options import note
-from bayplan.cli.simulation_output import check_file
+from bayplan.cli.options import note, output_file_option
+from bayplan.cli.output_files import check_file
 from bayplan.cli.sources import read_live
 from bayplan.report.cluster_dump import dump_lines
 from bayplan.report.words import counted
-
-_STDOUT = "-"
 
 
 @click.command("dump", epilog="Exit codes: 0 done; 2 bad input or usage, or a cluster that cannot be read.")
@@ -28,30 +26,27 @@ _STDOUT = "-"
     help="Kubeconfig of the cluster. Default: kubectl's (KUBECONFIG, ~/.kube/config, or the pod this runs in).",
 )
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig to use. Default: its current context.")
-@click.option(
-    "-o", "--output", metavar="FILE", default=_STDOUT, help="File to write (.gz: compressed). Default: standard output."
-)
+@output_file_option
 @click.option(
     "--anonymise",
     is_flag=True,
     help="Rename everything but Kubernetes' own words; the file still leads to the same decisions.",
 )
-def command(kubeconfig: str | None, context: str | None, output: str, anonymise: bool) -> int:
+def command(kubeconfig: str | None, context: str | None, output_file: str | None, anonymise: bool) -> int:
     """Write the objects of a live cluster that affect scheduling to a file, for explain, place and simulate.
 
     Reads only, and never secrets or config maps. Fields that do not affect scheduling, such as the environment of
     containers, are not in the file.
     """
-    if output != _STDOUT:
-        check_file("-o", output)
+    check_file("--output-file", output_file)
     objects = read_live(kubeconfig, context).objects
     lines = dump_lines(anonymised(objects) if anonymise else objects)
-    if output == _STDOUT:
+    if output_file is None:
         sys.stdout.buffer.writelines(lines)
         sys.stdout.buffer.flush()
     else:
-        _write(Path(output), lines)
-        note(f"{counted(len(objects), 'object')} written to {output}")
+        _write(Path(output_file), lines)
+        note(f"{counted(len(objects), 'object')} written to {output_file}")
     return EXIT_YES
 
 

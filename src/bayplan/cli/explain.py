@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.explanation import PodExplanation
-from bayplan.cli.answering import details_option, format_option, with_source, write_as
-from bayplan.cli.input_notes import note_input
+from bayplan.cli.answering import NAMES, Asked, answer_options, details_option, write_answer
+from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
+    all_namespaces_option,
     call_extenders_option,
-    config_option,
-    feature_gates_option,
-    files_option,
-    foreign_victims_option,
-    namespace_option,
     note,
     note_extenders,
+    selector_option,
 )
-from bayplan.cli.sources import live_options, read_sources, source_arguments
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
-from bayplan.core.preemption.safety import UPSTREAM
+from bayplan.report.answers.pending import pending_parts
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.explain.node_drawing import nodes_to_draw
 from bayplan.report.explain.page import explanation_page
@@ -38,15 +35,11 @@ from bayplan.report.explain.page import explanation_page
     epilog="Exit codes: 0 the pod fits on a node; 1 it does not fit now, even if preemption would help; "
     "2 bad input or usage.",
 )
-@click.argument("pod")
-@files_option
-@live_options
-@config_option
+@click.argument("pod", required=False, shell_complete=complete_pod)
+@answer_options(NAMES)
 @call_extenders_option
-@feature_gates_option
-@foreign_victims_option(UPSTREAM.foreign_victims)
-@namespace_option
-@format_option()
+@all_namespaces_option
+@selector_option
 @details_option
 @click.option("--all-nodes", is_flag=True, help="Show every node instead of the best ones and groups.")
 @click.option(
@@ -59,17 +52,10 @@ from bayplan.report.explain.page import explanation_page
     "--optimal", is_flag=True, help="Also work out the least disruption that any choice of victims could cause."
 )
 def command(
-    pod: str,
-    files: tuple[str, ...],
-    kubeconfig: str | None,
-    context: str | None,
-    config: str | None,
+    asked: Asked,
+    pod: str | None,
+    selector: str,
     call_extenders: bool,
-    feature_gates: str,
-    foreign_victims: str | None,
-    namespace: str,
-    output: str,
-    details: bool,
     all_nodes: bool,
     all_reasons: bool,
     top: int,
@@ -79,36 +65,45 @@ def command(
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web, prod/sts/db), which means the
     first of its pending pods, or the next pod it would create. A running pod is treated as if it were pending.
+    Without POD, lists the pending pods, with the reason of each.
     """
-    cluster = Cluster.of(read_sources(files, kubeconfig, context))
-    note_input(cluster)
-    why = cluster.explain(
-        pod,
-        config,
-        namespace=namespace,
-        feature_gates=feature_gates,
-        foreign_victims=foreign_victims,
-        call_extenders=call_extenders,
-    )
+    cluster = asked.cluster(calls_extenders=True)
     if not call_extenders:
-        note_extenders(config, feature_gates)
+        note_extenders(asked.config, asked.feature_gates)
+    if pod is None:
+        return _list(asked, cluster, selector)
+    if selector or asked.source.all_namespaces:
+        raise click.UsageError("-l and -A list pods, and cannot be combined with POD.")
+    why = cluster.explain(pod, namespace=asked.namespace, call_extenders=call_extenders, **asked.settings())
     document = why.document(all_reasons=all_reasons)
     if optimal:
-        least = cluster.least_disruption(
-            pod, config, namespace=namespace, feature_gates=feature_gates, foreign_victims=foreign_victims
-        )
+        least = cluster.least_disruption(pod, namespace=asked.namespace, **asked.settings())
         document["leastDisruption"] = least.to_dict()
-    if output == "json":
+    if asked.output in ("json", "yaml"):
         for remark in remarks(document):
             note(remark)
-    if output == "html":
-        sys.stdout.write(_page(why, document))
-    else:
-        parts = explanation_parts(document, top=top, all_nodes=all_nodes)
-        source = source_arguments(files, kubeconfig, context)
-        shows_all = details or all_nodes or all_reasons or top != DEFAULT_TOP
-        write_as(output, f"bayplan explain {pod}", with_source(parts, source), document, details=shows_all)
+    shows_all = asked.details or all_nodes or all_reasons or top != DEFAULT_TOP
+    write_answer(
+        replace(asked, details=shows_all),
+        f"bayplan explain {pod}",
+        explanation_parts(document, top=top, all_nodes=all_nodes),
+        document,
+        names=(f"node/{node}" for node in document["feasible"]),
+        page=partial(_page, why, document),
+    )
     return EXIT_YES if why.fits else EXIT_NO
+
+
+def _list(asked: Asked, cluster: Cluster, selector: str) -> int:
+    answer = cluster.pending(asked.source.listed_namespace, selector, **asked.settings())
+    write_answer(
+        asked,
+        "Pending pods",
+        pending_parts(answer),
+        answer.to_dict(),
+        names=(f"pod/{name}" for name in answer.names),
+    )
+    return EXIT_NO if answer.groups else EXIT_YES
 
 
 def _page(why: PodExplanation, document: Mapping[str, Any]) -> str:

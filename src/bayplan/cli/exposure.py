@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import click
-from click.core import ParameterSource
 
 from bayplan.cli.answering import Asked, answer_options, details_option, read_noting, write_answer
+from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
-from bayplan.cli.options import CommandWithFiles
+from bayplan.cli.options import CommandWithFiles, all_namespaces_option
 from bayplan.report.answers.exposure import exposure_parts, ranking_parts
 
 _TOP = 20
@@ -18,10 +18,10 @@ _TOP = 20
     cls=CommandWithFiles,
     epilog="Exit codes: 0 answered; 1 a pod of --against evicts one of the pods; 2 bad input or usage.",
 )
-@click.argument("pod", required=False)
+@click.argument("pod", required=False, shell_complete=complete_pod)
 @details_option
 @answer_options()
-@click.option("--all", "every", is_flag=True, help="Rank all workloads; the default without a pod.")
+@all_namespaces_option
 @click.option(
     "--against",
     metavar="FILE",
@@ -32,23 +32,21 @@ _TOP = 20
     "--class", "priority_class", metavar="NAME", default="", help="Without a pod: only workloads of this PriorityClass."
 )
 @click.option("--top", type=click.IntRange(min=1), default=_TOP, show_default=True, help="Number of workloads to rank.")
-def command(asked: Asked, pod: str | None, every: bool, against: tuple[str, ...], priority_class: str, top: int) -> int:
+def command(asked: Asked, pod: str | None, against: tuple[str, ...], priority_class: str, top: int) -> int:
     """Find out what could evict POD: which priority and which request it takes.
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web), which means all its running
-    pods. Without it, all workloads (with -n of a namespace, with --class of a PriorityClass) are ranked by how easily
-    one of their pods is evicted, and the most exposed one of each priority is named. The preemptor is assumed to
-    need the pod's node; what it would do if it could run anywhere is reported as well.
+    pods. Without it, workloads (of a namespace with -n, of a PriorityClass with --class) are ranked by how easily one
+    of their pods is evicted, and the most exposed one of each priority is named. The preemptor is assumed to need the
+    pod's node; what it would do if it could run anywhere is reported as well.
     """
-    if pod is not None and every:
-        raise click.UsageError("--all cannot be combined with a pod.")
+    if pod is not None and asked.source.all_namespaces:
+        raise click.UsageError("-A lists workloads, and cannot be combined with POD.")
     if pod is None:
         if against:
             raise click.UsageError("--against needs a pod or a workload.")
-        given = click.get_current_context().get_parameter_source("namespace") is not ParameterSource.DEFAULT
-        namespace = asked.namespace if given else ""
         ranking = asked.cluster().exposure_ranking(
-            top=top, namespace=namespace, priority_class=priority_class, **asked.settings()
+            top=top, namespace=asked.source.listed_namespace, priority_class=priority_class, **asked.settings()
         )
         write_answer(asked, "Exposure", ranking_parts(ranking), ranking.to_dict())
         return EXIT_YES

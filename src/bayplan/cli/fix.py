@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.fix import fix_parts
@@ -15,7 +16,7 @@ from bayplan.report.answers.fix import fix_parts
     cls=CommandWithFiles,
     epilog="Exit codes: 0 there is a fix, or the pod needs none; 1 no fix was found; 2 bad input or usage.",
 )
-@click.argument("pod")
+@click.argument("pod", shell_complete=complete_pod)
 @details_option
 @answer_options()
 def command(asked: Asked, pod: str) -> int:

@@ -20,6 +20,7 @@ import click
 
 from bayplan import __version__
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.near_matches import near
 
 EXIT_YES, EXIT_NO, EXIT_BAD_INPUT, EXIT_BUG = 0, 1, 2, 3
 _KILLED_BY = 128  # what a shell adds to the number of the signal that ended a program
@@ -52,6 +53,10 @@ COMMANDS = {
     "demo": "Watch preemption happen on a small built-in cluster.",
     "replay": "Replay a journal and report decisions that differ.",
     "bench": "Measure scheduling decisions per second on this machine.",
+    "rbac": "Print the read-only permissions that questions about a live cluster need.",
+    "completion": "Print a script that lets a shell complete commands, pods and nodes.",
+    "manual": "Print the manual page.",
+    "version": "Show the version, and which kube-scheduler it decides like.",
 }
 
 
@@ -66,6 +71,16 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"bayplan.cli.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        close = near(name, COMMANDS)
+        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -90,7 +105,7 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """The Kubernetes scheduler as a tool: which pod goes where, which pods it evicts, and why.
 
-    Reads manifests or dumps (kubectl get -o yaml|json), makes the same decisions as kube-scheduler, and changes
+    Reads the current cluster, or manifests and dumps (-f), makes the same decisions as kube-scheduler, and changes
     nothing. To get started: bayplan demo
     """
 

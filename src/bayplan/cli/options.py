@@ -7,7 +7,7 @@ long as they look like files, which no pod name does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -81,23 +81,56 @@ config_option = click.option(
     "--config", metavar="FILE", help="KubeSchedulerConfiguration (v1) to use. Default: kube-scheduler's defaults."
 )
 namespace_option = click.option(
-    "-n", "--namespace", default="default", show_default=True, help="Namespace of pods named without one."
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    help="Namespace of pods named without one. Default: that of the kubeconfig's context; for files, default.",
+)
+all_namespaces_option = click.option("-A", "--all-namespaces", is_flag=True, help="List pods of all namespaces.")
+selector_option = click.option(
+    "-l", "--selector", metavar="LABELS", default="", help="List only pods with these labels, such as app=web,tier!=db."
 )
 output_option = click.option(
-    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json", "yaml"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
+)
+output_file_option = click.option(
+    "--output-file", metavar="FILE", help="File to write (.gz: compressed). Default: standard output."
 )
 call_extenders_option = click.option(
     "--call-extenders",
     is_flag=True,
     help="Call the extenders in the configuration, over the network. They are never called to bind.",
 )
+
+
+def fail_on_option(kinds: Sequence[str]) -> Callable[[Callback], Callback]:
+    """`--fail-on`, for a command that can fail for these reasons."""
+    return click.option(
+        "--fail-on",
+        metavar="GATE,...",
+        multiple=True,
+        help="Exit with code 1 if this happens: " + ", ".join(_GATES[kind] for kind in kinds) + ". Can be repeated.",
+    )
+
+
+_GATES = {
+    "evicts": "pods are evicted (evicts; evicts=CLASS: of that PriorityClass)",
+    "pdb": "a disruption budget is violated (pdb)",
+    "pending": "pods are left without a node (pending)",
+    "loop": "workloads keep evicting each other (loop)",
+}
 report_option = click.option("--report", metavar="FILE", help="Write an HTML report.")
 feature_gates_option = click.option(
     "--feature-gates",
     metavar="GATE=BOOL,...",
     multiple=True,
     callback=_check_feature_gates,
-    help="kube-scheduler's feature gates; docs/parity.md describes the effect of each.",
+    help="kube-scheduler's feature gates, such as PodLevelResources=false.",
 )
 
 

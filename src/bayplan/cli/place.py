@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 
 import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import PodQueue
-from bayplan.analysis.memory import keep_memory
-from bayplan.cli.input_notes import note_idle, note_input
+from bayplan.analysis.label_selection import selected_by
+from bayplan.cli.answering import NAMES, Asked, answer_options, write_answer
+from bayplan.cli.completing import complete_pod
+from bayplan.cli.input_notes import note_idle
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
+    all_namespaces_option,
     call_extenders_option,
     check_ties,
-    config_option,
-    feature_gates_option,
-    files_option,
-    foreign_victims_option,
-    namespace_option,
     note,
     note_extenders,
-    output_option,
+    selector_option,
 )
-from bayplan.cli.sources import live_options, read_sources
-from bayplan.core.preemption.safety import UPSTREAM
-from bayplan.report.json_output import write_json
-from bayplan.report.placement import placement_parts
-from bayplan.report.terminal import show
+from bayplan.report.answers.placement import placement_parts
 from bayplan.report.words import counted, listed
 
 _EXAMPLES = 3
@@ -40,14 +33,11 @@ _EXAMPLES = 3
     cls=CommandWithFiles,
     epilog="Exit codes: 0 every pod was placed; 1 some pods were not placed; 2 bad input or usage.",
 )
-@click.argument("pods", nargs=-1)
-@files_option
-@live_options
-@config_option
+@click.argument("pods", nargs=-1, shell_complete=complete_pod)
+@answer_options(NAMES)
 @call_extenders_option
-@feature_gates_option
-@foreign_victims_option(UPSTREAM.foreign_victims)
-@namespace_option
+@all_namespaces_option
+@selector_option
 @click.option(
     "--ties",
     default="name",
@@ -57,52 +47,52 @@ _EXAMPLES = 3
     help="Break ties between nodes by name, or randomly with a seed.",
 )
 @click.option("--gated", is_flag=True, help="Place gated pods as if their gates were removed.")
-@output_option
-def command(
-    pods: tuple[str, ...],
-    files: tuple[str, ...],
-    kubeconfig: str | None,
-    context: str | None,
-    config: str | None,
-    call_extenders: bool,
-    feature_gates: str,
-    foreign_victims: str | None,
-    namespace: str,
-    ties: str,
-    gated: bool,
-    output: str,
-) -> int:
+def command(asked: Asked, pods: tuple[str, ...], selector: str, call_extenders: bool, ties: str, gated: bool) -> int:
     """Place the pending pods one by one, evicting only where necessary.
 
     Takes all pending pods, including those that workloads would create, or only PODS (named as for explain; a workload
     means all its missing pods). The order is the scheduler's: by priority, then by position in the files. Evicted pods
     are gone at once and are not placed again.
     """
-    keep_memory()
-    cluster = Cluster.of(read_sources(files, kubeconfig, context))
-    note_input(cluster)
-    queue = cluster.queue(config, pods or None, namespace, gated=gated, feature_gates=feature_gates)
+    if pods and (selector or asked.source.all_namespaces):
+        raise click.UsageError("-l and -A list pods, and cannot be combined with PODS.")
+    cluster = asked.cluster(calls_extenders=True)
+    queue = _queue(asked, cluster, pods, selector, gated=gated)
     _note_left_out(queue)
     if not pods:
         note_idle(cluster)
     if not call_extenders:
-        note_extenders(config, feature_gates)
-    placement = cluster.place(
-        queue.keys,
-        config,
-        ties,
-        gated=gated,
-        feature_gates=feature_gates,
-        foreign_victims=foreign_victims,
-        call_extenders=call_extenders,
+        note_extenders(asked.config, asked.feature_gates)
+    placement = cluster.place(queue.keys, ties=ties, gated=gated, call_extenders=call_extenders, **asked.settings())
+    placed = [decision for decision in placement.decisions if decision.node is not None]
+    write_answer(
+        asked,
+        "Placement",
+        placement_parts(placement),
+        placement.to_dict(),
+        names=(f"pod/{decision.pod}" for decision in placed),
     )
-    if output == "json":
-        write_json(placement.to_dict(), sys.stdout)
-    else:
-        show(placement_parts(placement), sys.stdout)
     # A user who names a pod asks whether it gets a node; a gated pod does not.
-    unplaced = any(decision.node is None for decision in placement.decisions) or (pods and queue.gated)
+    unplaced = len(placed) < len(placement.decisions) or (pods and queue.gated)
     return EXIT_NO if unplaced else EXIT_YES
+
+
+def _queue(asked: Asked, cluster: Cluster, pods: tuple[str, ...], selector: str, *, gated: bool) -> PodQueue:
+    """The pods that are named, or those of the namespace with these labels."""
+    queue = cluster.queue(asked.config, pods or None, asked.namespace, gated=gated, feature_gates=asked.feature_gates)
+    namespace, selects = asked.source.listed_namespace, selected_by(selector)
+    if pods or not (namespace or selector):
+        return queue
+
+    def is_listed(key: str) -> bool:
+        meta = cluster.find_pod(key).metadata
+        return namespace in ("", meta.namespace) and selects(meta.labels)
+
+    return PodQueue(
+        list(filter(is_listed, queue.keys)),
+        {key: reason for key, reason in queue.gated.items() if is_listed(key)},
+        {key: scheduler for key, scheduler in queue.foreign.items() if is_listed(key)},
+    )
 
 
 def _note_left_out(queue: PodQueue) -> None:

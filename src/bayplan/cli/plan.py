@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from bayplan.analysis.answers.planning.plan import NODE, ZONE
-from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.memory import keep_memory
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
-from bayplan.cli.input_notes import note_input
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
-from bayplan.cli.sources import read_sources
 from bayplan.report.answers.plan import plan_parts
 
 
@@ -43,11 +41,9 @@ def command(asked: Asked, pods: tuple[str, ...], catalog: str, survive: str | No
     The pods come from --pods, on top of a cluster (-f, --kubeconfig) if there is one, whose nodes are used as well. A
     solver proposes nodes; the scheduler's own code then places every pod on them.
     """
-    if not pods and not asked.files and not asked.kubeconfig and not asked.context:
-        raise click.UsageError("Missing option '--pods' or '-f': there are no pods to plan for.")
-    keep_memory()
-    cluster = Cluster.of(read_sources((*asked.files, *pods), asked.kubeconfig, asked.context))
-    note_input(cluster)
+    # Pods alone are planned for without a cluster.
+    asked = replace(asked, source=replace(asked.source, files=(*asked.source.files, *pods)))
+    cluster = asked.cluster()
     answer = cluster.plan(catalog, survive=survive or "", seconds=seconds, **asked.settings())
     write_answer(asked, "Plan", plan_parts(answer), answer.to_dict())
     return EXIT_YES if answer.works else EXIT_NO

@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 _DIFFERENCES_SHOWN = 5
 
 
-@click.command(short_help="Replay a journal and report decisions that differ.")
+@click.command(
+    "replay",
+    epilog="Exit codes: 0 all decisions are the same; 1 some differ; 2 FILE is not a journal, or bad usage; 3 the new "
+    "scheduler met a bug, as the one did that wrote the journal.",
+)
 @click.argument("path", metavar="FILE|DIR", type=click.Path())
 @click.pass_context
 def command(ctx: click.Context, path: str) -> None:
     """Replay the events of a journal in a new scheduler and compare its decisions with the recorded ones.
 
-    The files of a directory are replayed in order, each as the continuation of the one before it, as long as it is one.
-
-    Exit codes: 0 all decisions are the same; 1 some differ; 2 FILE is not a journal; 3 the new scheduler met a bug,
-    as the one did that wrote the journal.
+    The files of a directory are replayed in order: each continues the previous one, and replay stops at a gap.
     """
     replayed = _Replayed()
     for file in _files(path):

@@ -68,14 +68,15 @@ _log = structlog.get_logger("scheduler")
 _GIVES_WAY_EVERY_S = 1.0
 
 
-@click.command(cls=RunCommand)
+@click.command(
+    cls=RunCommand,
+    epilog="Exit codes: 0 ended by a signal; 1 the Lease was lost; 2 bad input or usage; 3 nothing works any more, "
+    "because of a bug.",
+)
 @run_options
 @click.pass_context
 def command(ctx: click.Context, /, **given: Any) -> None:
-    """Schedule the pods of a Kubernetes cluster, with kube-scheduler's configuration and flags.
-
-    Exit codes: 0 ended by a signal; 1 the Lease was lost; 2 bad input; 3 nothing works any more, because of a bug.
-    """
+    """Schedule the pods of a Kubernetes cluster, with kube-scheduler's configuration and flags."""
     options = RunOptions(**given, flags=flag_values(ctx))
     configuration = configuration_of(options)
     if options.write_config_to is not None:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import click
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.gates import Gate, parse_gates
 from bayplan.analysis.simulation.inputs.commands import Plan
 from bayplan.analysis.simulation.inputs.node_templates import nodes_like
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
@@ -25,27 +26,29 @@ from bayplan.cli.options import (
     CommandWithFiles,
     bad_option,
     call_extenders_option,
+    fail_on_option,
     feature_gates_option,
+    files_option,
     note,
     note_extenders,
     note_skipped,
+    output_option,
     report_option,
 )
+from bayplan.cli.output_files import check_file
 from bayplan.cli.safety_options import safety_given, safety_options
-from bayplan.cli.simulation_gates import Gate, gates_option, judge
+from bayplan.cli.simulation_gates import KINDS, judge
 from bayplan.cli.simulation_output import (
-    JSON,
-    PARQUET,
-    Output,
-    check_file,
+    check_parquet,
     check_report,
+    parquet_option,
     show_compared,
-    simulation_output_option,
+    show_result,
     write_report_to,
 )
 from bayplan.cli.simulation_progress import progress_bar
 from bayplan.cli.simulation_traces import given_trace, trace_options
-from bayplan.cli.sources import live_options, read_sources
+from bayplan.cli.sources import Source, live_options
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.framework.requeue import Wakeups
@@ -79,14 +82,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     cls=CommandWithFiles,
     epilog="Exit codes: 0 done; 1 a --fail-on condition was met; 2 bad input or usage; 130 interrupted.",
 )
-@click.option(
-    "-f",
-    "--file",
-    "files",
-    metavar="FILES",
-    multiple=True,
-    help="YAML or JSON files or directories; - is standard input.",
-)
+@files_option
 @live_options
 @click.option(
     "--nodes",
@@ -98,7 +94,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @click.option(
     "--timeline",
     metavar="FILE",
-    help="Timeline of changes to the cluster (see docs/guide/simulate.md), or a recording: simkube:FILE.",
+    help="Timeline of changes to the cluster (the guide to simulate describes it), or a recording: simkube:FILE.",
 )
 @trace_options
 @click.option(
@@ -136,8 +132,9 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     "--journal", metavar="FILE", help="Write the scheduler's input and decisions to FILE, for bayplan replay."
 )
 @report_option
-@gates_option
-@simulation_output_option
+@fail_on_option(KINDS)
+@output_option
+@parquet_option
 def command(
     files: tuple[str, ...],
     kubeconfig: str | None,
@@ -153,8 +150,9 @@ def command(
     records: int,
     journal: str | None,
     report: str | None,
-    gates: tuple[Gate, ...],
-    output: Output,
+    fail_on: tuple[str, ...],
+    output: str,
+    parquet: str | None,
     **others: Any,
 ) -> int:
     """Simulate a cluster over time: pods start, end and are evicted, controllers recreate them, nodes fail.
@@ -163,18 +161,20 @@ def command(
     placed, which had to wait, and which were preempted by which pod and why. Ctrl-C ends the run early and shows the
     results so far. With several --config options, runs the same story under each and compares the runs.
     """
-    output.check()
+    check_parquet(parquet)
     check_report(report)
     check_file("--journal", journal)
     sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
     if len(sources) > 1:
-        _check_several(sources, feature_gates, journal, output)
+        _check_several(sources, feature_gates, journal, parquet)
     safety, played = safety_given(others)
     trace = given_trace(**played)
-    cluster = _load_cluster(_read_given(files, kubeconfig, context), templates, trace)
+    source = Source(files, kubeconfig, context)
+    # Nodes or a trace can be all there is.
+    given = ReadResult() if (templates or trace) and not (files or source.names_cluster) else source.read()
+    cluster = _load_cluster(given, templates, trace)
     plans = load_timeline(timeline) if timeline else []
-    for gate in gates:
-        gate.check(cluster)
+    gates = parse_gates(fail_on, cluster, KINDS)
     common = Options(
         seed=seed,
         until_ns=until,
@@ -189,21 +189,15 @@ def command(
         results = _run_each(cluster, plans, runs, trace, open_journal)
     if len(runs) > 1:
         return _show_several(results, gates, output, report)
-    return _show_one(results[0], gates, output, report)
+    return _show_one(results[0], gates, output, report, parquet)
 
 
-def _read_given(files: tuple[str, ...], kubeconfig: str | None, context: str | None) -> ReadResult:
-    """Nothing where neither files nor a cluster are named."""
-    live = kubeconfig is not None or context is not None
-    return read_sources(files, kubeconfig, context) if files or live else ReadResult()
-
-
-def _check_several(sources: Sequence[str | None], feature_gates: str, journal: str | None, output: Output) -> None:
+def _check_several(sources: Sequence[str | None], feature_gates: str, journal: str | None, parquet: str | None) -> None:
     """Raises InvalidObject for options that need a single run, and for an invalid configuration."""
     if journal is not None:
         raise bad_option("--journal", "works with a single run: give --config only once")
-    if output.kind == PARQUET:
-        raise bad_option("-o", "parquet works with a single run: give --config only once, or use -o json")
+    if parquet is not None:
+        raise bad_option("--parquet", "works with a single run: give --config only once, or use -o json")
     for source in sources:
         build_profiles(load_configuration(source, feature_gates))
 
@@ -230,16 +224,16 @@ def _run_each(
     return results
 
 
-def _show_one(result: SimulationResult, gates: tuple[Gate, ...], output: Output, report: str | None) -> int:
+def _show_one(
+    result: SimulationResult, gates: Sequence[Gate], output: str, report: str | None, parquet: str | None
+) -> int:
     """The result, and the exit code."""
     write_report_to(report, result)
-    output.show(result)
+    show_result(result, output, parquet)
     return judge(result, gates)
 
 
-def _show_several(
-    results: Sequence[SimulationResult], gates: tuple[Gate, ...], output: Output, report: str | None
-) -> int:
+def _show_several(results: Sequence[SimulationResult], gates: Sequence[Gate], output: str, report: str | None) -> int:
     """The comparison, and the exit code."""
     if len(results) < 2:
         note("interrupted in the first run: nothing to compare")
@@ -247,13 +241,13 @@ def _show_several(
     names = short_names(result.run.configs for result in results)
     compared = compare(*results, names=names)
     write_report_to(report, compared)
-    show_compared(compared, compared if output.kind == JSON else None)
+    show_compared(compared, compared, output)
     return max(judge(result, gates, name) for name, result in zip(names, results, strict=True))
 
 
 def _load_cluster(given: ReadResult, templates: tuple[str, ...], trace: Trace | None) -> Cluster:
     if not given.objects and not templates and trace is None:
-        raise click.UsageError("Missing option '-f' / '--file', '--nodes' or '--trace': there is nothing to simulate.")
+        raise click.UsageError("There is nothing to simulate: the input has no objects.")
     taken = [obj.metadata.name for obj in given.objects if isinstance(obj, Node)]
     objects = [*given.objects, *nodes_like(templates, taken)]
     if trace is not None:

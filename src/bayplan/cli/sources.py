@@ -1,20 +1,79 @@
 """Where a command's objects come from: files, a live cluster that is only read, or both.
 
-Objects from files go on top of those of the cluster: one that is there already is replaced, as `kubectl apply` would.
+Without files it is the cluster that kubectl would ask, and the namespace of its context. Objects from files go on top
+of those of the cluster: one that is there already is replaced, as `kubectl apply` would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from shlex import quote
 from typing import Any
 
 import click
 
 from bayplan.cli.options import note
+from bayplan.model.errors import InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.reading import ReadResult, from_texts, read
+from bayplan.model.well_known import DEFAULT_NAMESPACE
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What the options say."""
+
+    files: tuple[str, ...] = ()
+    kubeconfig: str | None = None
+    context: str | None = None
+    given_namespace: str | None = None
+    all_namespaces: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a cluster is asked."""
+        return self.names_cluster or not self.files
+
+    @property
+    def names_cluster(self) -> bool:
+        return self.kubeconfig is not None or self.context is not None
+
+    @property
+    def namespace(self) -> str:
+        """Of pods named without one."""
+        return self.given_namespace or self._context_namespace() or DEFAULT_NAMESPACE
+
+    @property
+    def listed_namespace(self) -> str:
+        """Of pods that are listed without being named; "" for all namespaces, as for files, which have no context."""
+        if self.all_namespaces:
+            return ""
+        return self.given_namespace or (self.namespace if self.is_live else "")
+
+    def read(self) -> ReadResult:
+        """The objects of the files, of the cluster, or of both."""
+        if not self.is_live:
+            return read(self.files)
+        if not self.names_cluster:
+            _check_cluster_is_named()
+        live = read_live(self.kubeconfig, self.context)
+        return _on_top(live, read(self.files)) if self.files else live
+
+    def arguments(self) -> str:
+        """The options that name the same source again, for a command to run next."""
+        given = [("-f", file) for file in self.files]
+        named = (("--kubeconfig", self.kubeconfig), ("--context", self.context))
+        given += [(option, value) for option, value in named if value]
+        return " ".join(f"{option} {quote(value)}" for option, value in given)
+
+    def _context_namespace(self) -> str:
+        if not self.is_live:
+            return ""
+        from bayplan.client.connecting import current_namespace  # noqa: PLC0415
+
+        return current_namespace(self.kubeconfig, self.context)
 
 
 def live_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -22,34 +81,40 @@ def live_options(function: Callable[..., Any]) -> Callable[..., Any]:
     kubeconfig = click.option(
         "--kubeconfig",
         metavar="FILE",
-        help="Read a live cluster, without changing it. Objects in files are laid over it.",
+        help="Kubeconfig of a live cluster, which is only read. Objects in -f files replace or add to those in it.",
     )
     context = click.option(
-        "--context", metavar="NAME", help="Context of the kubeconfig to use. Default: its current context."
+        "--context",
+        metavar="NAME",
+        shell_complete=_complete_context,
+        help="Context of the kubeconfig to use. Default: its current context.",
     )
     return kubeconfig(context(function))
 
 
-def read_sources(files: Sequence[str], kubeconfig: str | None, context: str | None) -> ReadResult:
-    """The objects of the files, of the cluster, or of both."""
-    if kubeconfig is None and context is None:
-        if not files:
-            raise click.UsageError("Missing option '-f' / '--file' or '--kubeconfig': there is no cluster to read.")
-        return read(files)
-    live = read_live(kubeconfig, context)
-    return _on_top(live, read(files)) if files else live
+def _complete_context(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    from bayplan.client.kubeconfig import read_kubeconfig  # noqa: PLC0415
+
+    try:
+        contexts = read_kubeconfig(ctx.params.get("kubeconfig")).contexts
+    except InvalidObject:  # a shell has no use for errors here
+        return []
+    return sorted(name for name in contexts if name.startswith(incomplete))
 
 
-def source_arguments(files: Sequence[str], kubeconfig: str | None, context: str | None) -> str:
-    """The options that name the same source again, for a command to run next."""
-    given = [("-f", file) for file in files]
-    given += [(option, value) for option, value in (("--kubeconfig", kubeconfig), ("--context", context)) if value]
-    return " ".join(f"{option} {quote(value)}" for option, value in given)
+def _check_cluster_is_named() -> None:
+    # Files need no network, and start faster without it; so for all these imports.
+    from bayplan.client.connecting import is_cluster_named  # noqa: PLC0415
+
+    if not is_cluster_named():
+        raise click.UsageError(
+            "There is no cluster to read: name files with -f, or a kubeconfig (--kubeconfig, KUBECONFIG, "
+            "~/.kube/config)."
+        )
 
 
 def read_live(kubeconfig: str | None, context: str | None) -> ReadResult:
     """The objects of a cluster; pods first, in the order in which they were created."""
-    # Files need no network, and start faster without it.
     from bayplan.client.connecting import connect  # noqa: PLC0415
     from bayplan.client.event_loop import run_event_loop  # noqa: PLC0415
     from bayplan.client.snapshots import Snapshot, read_snapshot  # noqa: PLC0415

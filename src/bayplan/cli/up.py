@@ -25,7 +25,14 @@ from bayplan.apiserver.http.server import TlsFiles
 from bayplan.apiserver.storage.durable import InvalidState
 from bayplan.apiserver.storage.entries import Document
 from bayplan.cli.go_flags import GO_DURATION
-from bayplan.cli.options import CommandWithFiles, bad_option, config_option, feature_gates_option, note_extenders
+from bayplan.cli.options import (
+    CommandWithFiles,
+    bad_option,
+    config_option,
+    feature_gates_option,
+    files_option,
+    note_extenders,
+)
 from bayplan.config.loading import load_configuration
 from bayplan.model.durations import Duration, format_duration
 from bayplan.model.reading import read_documents
@@ -49,7 +56,7 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-@click.command(cls=CommandWithFiles)
+@click.command(cls=CommandWithFiles, epilog="Exit codes: 0 ended by a signal; 2 bad input or usage.")
 @click.option(
     "--listen",
     metavar="ADDRESS:PORT",
@@ -60,22 +67,17 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
 )
 @click.option(
     "--nodes",
-    metavar="NUMBER|NODE=NUMBER",
-    help="Number of nodes to start with, or nodes such as 8cpu,32Gi=5. Default: 3, or none with -f.",
-)
-@click.option(
-    "-f",
-    "--file",
-    "files",
-    metavar="FILES",
+    metavar="N|FILE=N|8cpu,32Gi=N",
     multiple=True,
-    help="Manifests or dumps to start with: YAML or JSON files or directories (.gz too); - is standard input.",
+    help="Nodes to start with: N plain ones, or N copies of each node in the file. Can be repeated. "
+    "Default: 3, or none with -f.",
 )
+@files_option
 @click.option(
     "--state", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps everything across restarts."
 )
 @click.option(
-    "--kubeconfig",
+    "--write-kubeconfig",
     "kubeconfig_file",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Where to write a kubeconfig. Default: a temporary file, or one next to --state.",
@@ -88,7 +90,7 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     help="How fast kubelets start and stop pods.",
 )
 @click.option("--token", help="Token that every request must carry. Default: a random one.")
-@click.option("--tls", is_flag=True, help="Use TLS on loopback, too; on other addresses it is always used.")
+@click.option("--tls", is_flag=True, help="Also use TLS on loopback (always on for other addresses).")
 @click.option(
     "--event-ttl",
     type=GO_DURATION,
@@ -110,7 +112,7 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
 @feature_gates_option
 def command(
     listen: tuple[str, int],
-    nodes: str | None,
+    nodes: tuple[str, ...],
     files: tuple[str, ...],
     state: Path | None,
     kubeconfig_file: Path | None,
@@ -159,15 +161,16 @@ def _positive_ttl(ttl: Duration) -> int:
     return ttl
 
 
-def _starting_nodes(nodes: str | None, files: tuple[str, ...]) -> list[Document]:
-    if nodes is None:
-        nodes = "0" if files else "3"
+def _starting_nodes(nodes: tuple[str, ...], files: tuple[str, ...]) -> list[Document]:
+    if not nodes:
+        nodes = ("0",) if files else ("3",)
     now = time.time_ns()
-    if not nodes.isdecimal():
-        return documents_of(nodes_like([nodes]), now)
-    if len(nodes) > len(str(NODES_MAX)) or int(nodes) > NODES_MAX:
-        raise bad_option("--nodes", f"{nodes}: expected at most {NODES_MAX:,} nodes")
-    return plain_nodes(int(nodes), now)
+    numbers = [each for each in nodes if each.isdecimal()]
+    for number in numbers:
+        if len(number) > len(str(NODES_MAX)) or int(number) > NODES_MAX:
+            raise bad_option("--nodes", f"{number}: expected at most {NODES_MAX:,} nodes")
+    templates = [each for each in nodes if not each.isdecimal()]
+    return [*plain_nodes(sum(map(int, numbers)), now), *documents_of(nodes_like(templates), now)]
 
 
 def _cluster(
@@ -208,7 +211,7 @@ def _kubeconfig_path(given: Path | None, state: Path | None, folder: Path) -> Pa
         return folder / "kubeconfig"
     path = given or Path(f"{state}.kubeconfig")
     if path.exists() and not is_ours(path.read_text(encoding="utf-8", errors="replace")):
-        raise bad_option("--kubeconfig", f"{path} exists and was not written by bayplan; it is left unchanged")
+        raise bad_option("--write-kubeconfig", f"{path} exists and was not written by bayplan; it is left unchanged")
     return path.absolute()
 
 

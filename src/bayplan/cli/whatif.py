@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
-from bayplan.analysis.answers.gates import gates_failed, parse_gates
+from bayplan.analysis.answers.gates import KINDS, gates_failed
+from bayplan.analysis.gates import parse_gates
 from bayplan.cli.answering import Asked, answer_options, read_noting, write_answer
+from bayplan.cli.completing import complete_node
 from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
-from bayplan.cli.options import CommandWithFiles
+from bayplan.cli.options import CommandWithFiles, fail_on_option
 from bayplan.report.answers.whatif import whatif_parts
 
 
@@ -25,20 +27,21 @@ from bayplan.report.answers.whatif import whatif_parts
     help="Files or directories to apply, as kubectl apply would. Can be repeated.",
 )
 @click.option("--delete", "deleted", metavar="KIND/NAME", multiple=True, help="An object to delete. Can be repeated.")
-@click.option("--drain", "drained", metavar="NODE", multiple=True, help="A node to drain. Can be repeated.")
+@click.option(
+    "--drain",
+    "drained",
+    metavar="NODE",
+    multiple=True,
+    shell_complete=complete_node,
+    help="A node to drain. Can be repeated.",
+)
 @click.option(
     "--add-nodes",
     metavar="TEMPLATE=N",
     multiple=True,
     help="Nodes to add: copies of a node in the cluster or of those in a file, or plain nodes such as 8cpu,32Gi=3.",
 )
-@click.option(
-    "--fail-on",
-    metavar="GATE,...",
-    multiple=True,
-    help="Exit with code 1 if the change evicts pods (evicts; evicts=CLASS: of that PriorityClass), violates a "
-    "disruption budget (pdb) or leaves pods without a node (pending).",
-)
+@fail_on_option(KINDS)
 @answer_options()
 def command(
     asked: Asked,
@@ -58,7 +61,7 @@ def command(
     cluster = asked.cluster()
     if drained:
         note_missing_budgets(cluster)
-    gates = parse_gates(fail_on, cluster)
+    gates = parse_gates(fail_on, cluster, KINDS)
     answer = cluster.whatif(
         read_noting(applied),
         delete=deleted,

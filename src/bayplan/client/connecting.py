@@ -21,9 +21,10 @@ from bayplan.client.proxy_choice import proxy_from_environment
 from bayplan.model.errors import Fault, InvalidObject
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_HOST: Final = "KUBERNETES_SERVICE_HOST"
 _NOWHERE: Final = (
-    "no cluster to connect to: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config), and this is no pod "
-    "(KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined)"
+    "no cluster to connect to: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config), and bayplan is not "
+    "running in a pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not defined)"
 )
 
 
@@ -55,6 +56,28 @@ def find_connection(
     return connection_of(config, context, environ)
 
 
+def is_cluster_named(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether there is a cluster to connect to without being told which."""
+    return bool(environ.get(_HOST)) or not read_kubeconfig(None, environ).is_empty
+
+
+def current_namespace(
+    kubeconfig: str | None,
+    context: str | None,
+    environ: Mapping[str, str] = os.environ,
+    service_account: Path = SERVICE_ACCOUNT,
+) -> str:
+    """The namespace of the context, or of the pod that this runs in; "" if neither has one."""
+    config = read_kubeconfig(kubeconfig or None, environ)
+    entry = config.contexts.get(context or config.current_context)
+    if entry is not None:
+        return entry.value.namespace
+    try:
+        return (service_account / "namespace").read_text(encoding="utf-8").strip() if config.is_empty else ""
+    except OSError:
+        return ""
+
+
 def _at(server: str) -> Connection:
     """With nothing but an address."""
     try:
@@ -65,7 +88,7 @@ def _at(server: str) -> Connection:
 
 def _in_cluster(environ: Mapping[str, str], service_account: Path) -> Connection:
     """As a pod: with its service account, whose token is replaced every hour or so."""
-    host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
+    host, port = environ.get(_HOST, ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port.isdecimal():
         raise InvalidObject([Fault("", "", "", _NOWHERE)])
     token_path, authorities = service_account / "token", service_account / "ca.crt"

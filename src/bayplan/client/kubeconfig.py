@@ -80,6 +80,7 @@ class User(msgspec.Struct, rename="kebab"):
 class Context(msgspec.Struct):
     cluster: str = ""
     user: str = ""
+    namespace: str = ""
 
 
 class _NamedCluster(msgspec.Struct):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bayplan.analysis.unknown_namespaces import UnknownNamespace, unknown_namespaces
+from bayplan.model.kinds import Object
 from bayplan.testing.builders import deployment, namespace, node, pod
 
 SHOP = namespace("shop").obj()
 
 
 def test_the_namespace_with_most_objects_comes_first() -> None:
-    objects = [SHOP, pod("a", "dev").obj(), pod("a", "shopp").obj(), deployment("b", "shopp").obj()]
+    objects: list[Object] = [SHOP, pod("a", "dev").obj(), pod("a", "shopp").obj(), deployment("b", "shopp").obj()]
     assert unknown_namespaces(objects) == [UnknownNamespace("shopp", 2, ["shop"]), UnknownNamespace("dev", 1, [])]
 
 

@@ -43,7 +43,15 @@ def signals() -> Iterator[None]:
 
 
 @pytest.fixture
-def bayplan(signals: None, capsys: pytest.CaptureFixture[str]) -> Bayplan:
+def no_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No command asks the cluster of the person who runs the tests."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def bayplan(signals: None, no_cluster: None, capsys: pytest.CaptureFixture[str]) -> Bayplan:
     """Runs a command; gives its exit code and what it printed where."""
 
     def call(*arguments: str) -> Outcome:

@@ -70,7 +70,7 @@ def test_a_workload_with_a_size_of_its_own(bayplan: Bayplan, monkeypatch: pytest
 def test_out_is_the_same_document(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(bench, "measure_apart", measured)
     file = tmp_path / "results.json"
-    said = bayplan("bench", "--workload", "basic", "-o", "json", "--out", str(file))
+    said = bayplan("bench", "--workload", "basic", "-o", "json", "--output-file", str(file))
     assert json.loads(file.read_text()) == said.json()
 
 
@@ -126,7 +126,9 @@ def test_scale_draws(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(
         bench, "measure_scaling", lambda names, pods, nodes: measure_scaling(names, pods, nodes, [2, 5], measured)
     )
-    said = bayplan("bench", "--scale", "--workload", "spread", "--nodes", "500", "--out", str(tmp_path / "scale"))
+    said = bayplan(
+        "bench", "--scale", "--workload", "spread", "--nodes", "500", "--output-file", str(tmp_path / "scale")
+    )
     assert said.code == 0
     page = (tmp_path / "scale.html").read_text()
     assert page.count("<svg") == 1

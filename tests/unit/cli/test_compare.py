@@ -143,7 +143,7 @@ class TestSeveralConfigurations:
         ("arguments", "said"),
         [
             (["--journal", "journal"], "--journal: works with a single run"),
-            (["-o", "parquet"], "-o: parquet works with a single run"),
+            (["--parquet", "tables"], "--parquet: works with a single run"),
             (["--config", "absent.yaml"], "absent.yaml"),
             (["--config", "broken.yaml"], "broken.yaml"),
         ],

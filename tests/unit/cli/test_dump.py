@@ -62,7 +62,7 @@ def placed(bayplan: Bayplan, file: str) -> list[tuple[str, int]]:
 
 def test_a_dump_is_read_by_the_other_commands(bayplan: Bayplan, live: LiveCluster, tmp_path: Path) -> None:
     file = str(tmp_path / "cluster.json")
-    said = bayplan("dump", "--kubeconfig", str(live.kubeconfig), "-o", file)
+    said = bayplan("dump", "--kubeconfig", str(live.kubeconfig), "--output-file", file)
     assert said.code == 0
     assert said.err.endswith(f"written to {file}\n")
     from_cluster = bayplan("place", "--kubeconfig", str(live.kubeconfig), "-o", "json").json()
@@ -73,7 +73,7 @@ def test_secrets_and_what_does_not_affect_scheduling_are_not_in_it(
     bayplan: Bayplan, live: LiveCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(live.kubeconfig))
-    bayplan("dump", "-o", str(tmp_path / "cluster.json"))
+    bayplan("dump", "--output-file", str(tmp_path / "cluster.json"))
     text = (tmp_path / "cluster.json").read_text()
     assert {item["kind"] for item in json.loads(text)["items"]}.isdisjoint({"Secret", "ConfigMap"})
     assert "acme-web" in text
@@ -86,8 +86,8 @@ def test_secrets_and_what_does_not_affect_scheduling_are_not_in_it(
 
 def test_without_names(bayplan: Bayplan, live: LiveCluster, tmp_path: Path) -> None:
     plain, renamed = str(tmp_path / "plain.json"), str(tmp_path / "renamed.json.gz")
-    bayplan("dump", "--kubeconfig", str(live.kubeconfig), "-o", plain)
-    assert bayplan("dump", "--kubeconfig", str(live.kubeconfig), "--anonymise", "-o", renamed).code == 0
+    bayplan("dump", "--kubeconfig", str(live.kubeconfig), "--output-file", plain)
+    assert bayplan("dump", "--kubeconfig", str(live.kubeconfig), "--anonymise", "--output-file", renamed).code == 0
     text = gzip.decompress(Path(renamed).read_bytes()).decode()
     assert not any(word in text for word in ("acme", "shop", "hunter2", "registry", "node-1", "zone-a"))
     ((_, total),) = placed(bayplan, plain)
@@ -102,6 +102,6 @@ def test_to_standard_output(live: LiveCluster, capfdbinary: pytest.CaptureFixtur
 
 
 def test_a_file_that_cannot_be_written_is_reported_first(bayplan: Bayplan, tmp_path: Path) -> None:
-    said = bayplan("dump", "--kubeconfig", "nowhere", "-o", str(tmp_path / "none" / "x.json"))
+    said = bayplan("dump", "--kubeconfig", "nowhere", "--output-file", str(tmp_path / "none" / "x.json"))
     assert said.code == 2
     assert "-o" in said.err

@@ -16,8 +16,8 @@ FileOf = Callable[..., str]
 CLUSTER = (make.node("n").capacity(cpu="4"), make.pod("a").cpu("1").running("n"))
 
 
-@pytest.mark.parametrize("arguments", [("a",), (), ("--all",)])
-@pytest.mark.parametrize("output", ["table", "json", "markdown", "html"])
+@pytest.mark.parametrize("arguments", [("a",), (), ("-A",)])
+@pytest.mark.parametrize("output", ["table", "json", "yaml", "markdown", "html"])
 def test_all_formats(bayplan: Bayplan, file_of: FileOf, arguments: tuple[str, ...], output: str) -> None:
     said = bayplan("exposure", *arguments, "-f", file_of(*CLUSTER), "-o", output)
     assert (said.code, said.err) == (0, "")
@@ -58,7 +58,7 @@ def test_against_a_preemptor(bayplan: Bayplan, file_of: FileOf, cpu: str, code: 
         (("node/n",), "error: Pod node/n: not found in the input"),
         (("a", "--class", "x"), "Error: --class cannot be combined with a pod."),
         (("-n", "x"), "error: --namespace: no pod has 'x'; there are: default"),
-        (("a", "--all"), "Error: --all cannot be combined with a pod."),
+        (("a", "-A"), "Error: -A lists workloads, and cannot be combined with POD."),
         (("--against", "x.yaml"), "Error: --against needs a pod or a workload."),
         (("a", "--against", "missing.yaml"), "missing.yaml"),
     ],

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from bayplan import __version__
-from bayplan.cli import explain
 from bayplan.cli.main import COMMANDS
+from bayplan.cli.sources import Source
 
 from .conftest import Bayplan
 
@@ -157,7 +157,7 @@ def test_bad_configuration(bayplan: Bayplan, tmp_path: Path, config: str | None,
 
 
 def test_interrupt_is_quiet(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explain, "read_sources", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(Source, "read", raising(KeyboardInterrupt()))
     said = bayplan("explain", "x", "-f", "-")
     assert (said.code, said.out) == (130, "")
     assert said.err.strip() == ""
@@ -175,7 +175,7 @@ def test_interrupt_is_quiet(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -
 def test_a_bug_is_one_line_that_asks_for_a_report(
     bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, raised: Exception, said: str
 ) -> None:
-    monkeypatch.setattr(explain, "read_sources", raising(raised))
+    monkeypatch.setattr(Source, "read", raising(raised))
     found = bayplan("explain", "x", "-f", "-")
     assert (found.code, found.out) == (3, "")
     (line,) = found.err.splitlines()
@@ -184,7 +184,7 @@ def test_a_bug_is_one_line_that_asks_for_a_report(
 
 
 def test_a_bug_shows_its_traceback_to_those_who_want_it(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explain, "read_sources", raising(RuntimeError("nobody expected this")))
+    monkeypatch.setattr(Source, "read", raising(RuntimeError("nobody expected this")))
     monkeypatch.setenv("BAYPLAN_TRACEBACK", "1")
     found = bayplan("explain", "x", "-f", "-")
     assert found.code == 3

@@ -19,12 +19,12 @@ def test_all_pending_pods_and_those_of_workloads(bayplan: Bayplan, file_of: File
     file = file_of(make.node("a"), web, make.pod("x"), make.pod("runs").running("a"))
     said = bayplan("place", "-f", file)
     assert (said.code, said.err) == (0, "")
-    assert [line.split()[0] for line in said.out.splitlines()[2:5]] == [
+    assert [line.split()[0] for line in said.out.splitlines()[3:6]] == [
         "default/web-new-1",
         "default/web-new-2",
         "default/x",
     ]
-    assert said.out.endswith("\nAll 3 pods placed on 1 node.\n")
+    assert said.first_line == "All 3 pods placed on 1 node."
 
 
 def test_only_the_pods_named(bayplan: Bayplan, file_of: FileOf) -> None:
@@ -43,7 +43,7 @@ def test_evicting_is_placing(bayplan: Bayplan, file_of: FileOf) -> None:
     low, high = make.pod("low").cpu("4").running("a"), make.pod("x").cpu("4").priority(1)
     said = bayplan("place", "-f", file_of(make.node("a"), low, high))
     assert said.code == 0
-    assert said.out.splitlines()[2].split() == ["default/x", "a", "default/low"]
+    assert said.out.splitlines()[3].split() == ["default/x", "a", "default/low"]
 
 
 def test_pods_of_other_schedulers_can_be_spared(bayplan: Bayplan, file_of: FileOf) -> None:

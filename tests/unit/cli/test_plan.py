@@ -75,7 +75,7 @@ def test_bad_catalogs(bayplan: Bayplan, pods: str, catalog: str, text: str, mess
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--nodes", "nowhere.yaml"), "Missing option '--pods' or '-f'"),
+        (("--nodes", "nowhere.yaml"), "There is no cluster to read: name files with -f"),
         (("--pods", "{pods}", "--nodes", "nowhere.yaml"), "nowhere.yaml"),
         (("--pods", "{pods}"), "Missing option '--nodes'"),
         (("--pods", "{pods}", "--nodes", "{catalog}", "--survive", "zone"), "--survive: zone: the catalog needs"),

@@ -160,11 +160,11 @@ def test_feature_gates_are_heeded_and_kept_in_the_journal(tmp_path: Path, capsys
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "there is nothing to simulate"),
+        ([], "There is no cluster to read"),
         (["-f", "none.yaml"], "none.yaml: no such file"),
         (["--until", "later"], "invalid duration"),
         (["--until", "0s"], "must be greater than 0"),
-        (["--fail-on", "rain"], "expected loop, pdb, pending or evicts=CLASS"),
+        (["--fail-on", "rain"], "expected evicts, evicts=CLASS, pdb, pending or loop"),
         (["--fail-on", "evicts=gold"], "no PriorityClass gold; known classes: high"),
         (["--timeline", "none.yaml"], "none.yaml: No such file"),
         (["--nodes", "nodes.yaml"], "'nodes.yaml': expected FILE=N"),

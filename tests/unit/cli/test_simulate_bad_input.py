@@ -27,7 +27,7 @@ GPU_NODES, PODS = "trace/openb_node_list_gpu_node.csv", "trace/openb_pod_list_de
 
 #: What an earlier run has left: a run that fails must not touch it.
 EARLIER = {"report.html": "an earlier report", "journal": "an earlier journal", "tables/pods.parquet": "earlier pods"}
-OUTPUTS = ("--report", "report.html", "--journal", "journal", "-o", "parquet=tables")
+OUTPUTS = ("--report", "report.html", "--journal", "journal", "--parquet", "tables")
 USAGE = "Usage: bayplan simulate [OPTIONS]\nTry 'bayplan simulate --help' for help.\n\nError: "
 
 VERBS = "a step has exactly one of apply, delete, scale, cordon, uncordon, drain, fail, recover, taint, label"
@@ -271,7 +271,11 @@ TEMPLATES = [
     ),
 ]
 OPTIONS = [
-    usage("nothing", "", "Missing option '-f' / '--file', '--nodes' or '--trace': there is nothing to simulate."),
+    usage(
+        "nothing",
+        "",
+        "There is no cluster to read: name files with -f, or a kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config).",
+    ),
     usage("shrink", "--trace csv:t.csv --shrink 0", "Invalid value for '--shrink': 0.0 is not in the range 0<x<=1."),
     usage(
         "shrink above 1",
@@ -298,16 +302,19 @@ OPTIONS = [
     usage("until", "-f cluster.yaml --until later", "Invalid value for '--until': invalid duration 'later'"),
     usage(
         "output",
-        "-f cluster.yaml -o yaml",
-        "Invalid value for '-o' / '--output': 'yaml': expected table, json, parquet or parquet=DIR",
+        "-f cluster.yaml -o xml",
+        "Invalid value for '-o' / '--output': 'xml' is not one of 'table', 'json', 'yaml'.",
     ),
-    usage(
-        "output without a folder",
-        "-f cluster.yaml -o parquet=",
-        "Invalid value for '-o' / '--output': 'parquet=': expected table, json, parquet or parquet=DIR",
+    Case(
+        "tables into a file",
+        "-f cluster.yaml --parquet cluster.yaml",
+        "--parquet: cluster.yaml is not a directory",
     ),
-    Case("tables into a file", "-f cluster.yaml -o parquet=cluster.yaml", "-o: cluster.yaml is not a directory"),
-    Case("tables nowhere", "-f cluster.yaml -o parquet=none/tables", "-o: none/tables: no such directory: none"),
+    Case(
+        "tables nowhere",
+        "-f cluster.yaml --parquet none/tables",
+        "--parquet: none/tables: no such directory: none",
+    ),
     Case(
         "report nowhere",
         "-f cluster.yaml --report none/report.html",

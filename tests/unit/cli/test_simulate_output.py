@@ -48,23 +48,19 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize(("output", "name"), [("parquet=run", "run"), ("parquet", "simulation")])
-def test_parquet_files_hold_what_the_json_holds(
-    output: str, name: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parquet_files_hold_what_the_json_holds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    assert run([*RUN, "-o", output]) == 0
+    assert run([*RUN, "-o", "json", "--parquet", "run"]) == 0
     said = capsys.readouterr()
-    assert (said.out, said.err) == ("", f"note: tables written to {name}\n")
-    assert names_in(folder / name) == FILES
-    run([*RUN, "-o", "json"])
-    plain = json.loads(capsys.readouterr().out)
-    pods = parquet.read_table(folder / name / "pods.parquet").to_pylist()
+    assert said.err == "note: tables written to run\n"
+    assert names_in(folder / "run") == FILES
+    plain = json.loads(said.out)
+    pods = parquet.read_table(folder / "run" / "pods.parquet").to_pylist()
     shared = ("key", "class", "created", "bound", "started", "ended", "end", "cpu", "memory")
     assert [{field: pod[field] for field in shared} for pod in pods] == [
         {field: pod[field] for field in shared} for pod in plain["pods"]
     ]
-    victims = parquet.read_table(folder / name / "victims.parquet").to_pylist()
+    victims = parquet.read_table(folder / "run" / "victims.parquet").to_pylist()
     assert [one["pod"] for one in victims] == [one["pod"] for one in plain["preemptions"][0]["victims"]]
 
 
@@ -73,7 +69,7 @@ def test_an_earlier_run_is_replaced_and_nothing_else(folder: Path) -> None:
     (folder / "run").mkdir()
     for name in ("pods.parquet", "mine.txt"):
         (folder / "run" / name).write_text("earlier", encoding="utf-8")
-    assert run([*RUN, "-o", "parquet=run"]) == 0
+    assert run([*RUN, "--parquet", "run"]) == 0
     assert names_in(folder / "run") == sorted([*FILES, "mine.txt"])
     assert (folder / "run" / "pods.parquet").read_bytes().startswith(b"PAR1")
     assert (folder / "run" / "mine.txt").read_text(encoding="utf-8") == "earlier"
@@ -98,9 +94,9 @@ def test_tables_that_cannot_be_written_leave_the_earlier_ones(there_before: bool
     ("arguments", "module", "said"),
     [
         (
-            ["-o", "parquet"],
+            ["--parquet", "run"],
             "pyarrow",
-            "error: -o: Arrow tables and Parquet files need pyarrow: pip install 'bayplan[arrow]'\n",
+            "error: --parquet: Arrow tables and Parquet files need pyarrow: pip install 'bayplan[arrow]'\n",
         ),
         (
             ["--report", "report.html"],
@@ -131,11 +127,10 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(folder: Path) -> 
     pytest.importorskip("pyarrow")
     written = []
     for hash_seed in ("1", "2"):
-        outputs = ["--report", "report.html", "--journal", "journal"]
-        answers = [in_a_process([*RUN, "--seed", "7", *outputs, "-o", form], hash_seed) for form in ("json", "parquet")]
-        assert answers[1] == b""
-        files = [folder / "report.html", folder / "journal", *(folder / "simulation" / name for name in FILES)]
-        written.append([answers[0], *(path.read_bytes() for path in files)])
+        outputs = ["--report", "report.html", "--journal", "journal", "--parquet", "run", "-o", "json"]
+        answer = in_a_process([*RUN, "--seed", "7", *outputs], hash_seed)
+        files = [folder / "report.html", folder / "journal", *(folder / "run" / name for name in FILES)]
+        written.append([answer, *(path.read_bytes() for path in files)])
     assert json.loads(written[0][0])["summary"]["pods"]["preempted"] == 2
     for first, second, what in zip(*written, ["JSON", "report", "journal", *FILES], strict=True):
         assert first == second, what

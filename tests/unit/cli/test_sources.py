@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bayplan.cli.sources import source_arguments
+from bayplan.cli.sources import Source
 from bayplan.testing import builders as make
 from bayplan.testing import cluster
 from bayplan.testing.live_cluster import LiveCluster
@@ -74,11 +74,25 @@ def test_a_context_of_the_usual_kubeconfig(bayplan: Bayplan, kubeconfig: str, mo
     assert (said.code, said.err) == (2, f'error: {kubeconfig}: context "other": not found; contexts: bayplan\n')
 
 
+def test_the_current_context_and_its_namespace(
+    bayplan: Bayplan, kubeconfig: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = tmp_path / "own"
+    own.write_text(Path(kubeconfig).read_text().replace("context:\n", "context:\n    namespace: shop\n"))
+    monkeypatch.setenv("KUBECONFIG", str(own))
+    assert bayplan("explain", "x").err.startswith("error: Pod shop/x: not found")
+    assert bayplan("explain", "runs", "-n", "default").code == 0
+    assert bayplan("explain").first_line == "No pod is pending in namespace shop."
+    assert bayplan("explain", "-A").first_line == "1 pod of 1 workload is pending."
+    assert bayplan("place").first_line == "There are no pods to place."
+    assert bayplan("place", "-A", "-o", "json").json()["decisions"][0]["pod"] == "default/waits"
+
+
 @pytest.mark.parametrize("command", [["explain", "x"], ["place"]])
 def test_neither_files_nor_a_cluster(bayplan: Bayplan, command: list[str]) -> None:
     said = bayplan(*command)
     assert said.code == 2
-    assert "Missing option '-f' / '--file' or '--kubeconfig': there is no cluster to read." in said.err
+    assert "There is no cluster to read: name files with -f, or a kubeconfig" in said.err
 
 
 def test_a_kubeconfig_that_is_not_there(bayplan: Bayplan, tmp_path: Path) -> None:
@@ -108,4 +122,4 @@ def test_a_cluster_that_is_gone(bayplan: Bayplan, tmp_path: Path) -> None:
 def test_the_next_command_reads_the_same_source(
     files: list[str], kubeconfig: str | None, context: str | None, text: str
 ) -> None:
-    assert source_arguments(files, kubeconfig, context) == text
+    assert Source(tuple(files), kubeconfig, context).arguments() == text

@@ -95,7 +95,7 @@ def test_a_port_in_use(bayplan: Bayplan) -> None:
 def test_a_kubeconfig_of_somebody_else_is_left_alone(bayplan: Bayplan, tmp_path: Path) -> None:
     own = tmp_path / "config"
     own.write_text("apiVersion: v1\nkind: Config\ncurrent-context: work\n")
-    outcome = bayplan("up", "--listen", "127.0.0.1:0", "--kubeconfig", str(own))
+    outcome = bayplan("up", "--listen", "127.0.0.1:0", "--write-kubeconfig", str(own))
     assert outcome.code == 2
     assert "was not written by bayplan" in outcome.err
     assert "current-context: work" in own.read_text()
@@ -113,7 +113,7 @@ def test_it_starts_with_nodes_and_leaves_no_file_behind(tmp_path: Path) -> None:
 
 
 def test_tls(tmp_path: Path) -> None:
-    with running(tmp_path, "--tls", "--nodes", "0", "--kubeconfig", "own.yaml") as text:
+    with running(tmp_path, "--tls", "--nodes", "0", "--write-kubeconfig", "own.yaml") as text:
         url = said(r"Cluster ready at (https://\S+)", text)
         config = fetched(f"{url}/api/v1/namespaces/default/configmaps/kube-root-ca.crt", _authority(tmp_path))
         assert "BEGIN CERTIFICATE" in config

@@ -18,8 +18,8 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.course import Cause, Course, Departure
 from bayplan.analysis.answers.replacements import comes_back
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.label_selection import selected_by
 from bayplan.analysis.references import not_found
-from bayplan.apiserver.selecting.label_selectors import parse_label_selector
 from bayplan.controllers.budgets.evicting import is_daemon, is_mirror
 from bayplan.controllers.ownership import controller_reference
 from bayplan.model.errors import Fault, InvalidObject
@@ -27,7 +27,6 @@ from bayplan.model.kinds import object_key
 from bayplan.model.near_matches import did_you_mean, near
 from bayplan.model.node import Node
 from bayplan.model.structs import replace
-from bayplan.store.errors import BadRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +149,8 @@ def nodes_named(cluster: Cluster, names: Sequence[str], selector: str = "") -> l
     check_nodes(known, names)
     found: list[str] = []
     if selector:
-        try:
-            labels = parse_label_selector(selector)
-        except BadRequest as error:
-            raise InvalidObject([Fault("", "", "--selector", error.message)]) from error
-        found = sorted(name for name, node in known.items() if labels.matches(node.metadata.labels))
+        selects = selected_by(selector)
+        found = sorted(name for name, node in known.items() if selects(node.metadata.labels))
         if not found:
             raise InvalidObject([Fault("", "", "--selector", f"{selector!r} selects no node")])
     return list(dict.fromkeys([*names, *found]))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.changing import cluster_of, owned, whatif
 
-from bayplan.analysis.answers.gates import gates_failed, parse_gates
+from bayplan.analysis.answers.gates import KINDS, gates_failed
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.gates import parse_gates
 from bayplan.model.errors import InvalidObject
 from bayplan.testing import builders as make
 
@@ -31,20 +32,20 @@ NEW = make.pod("new").cpu("2").priority_class("high").manifest()
     ],
 )
 def test_which_gates_fail(gates: str, failed: dict[str, list[str]]) -> None:
-    assert gates_failed(whatif(CLUSTER, NEW), parse_gates([gates], CLUSTER)) == failed
+    assert gates_failed(whatif(CLUSTER, NEW), parse_gates([gates], CLUSTER, KINDS)) == failed
 
 
 def test_pods_without_a_class_have_a_name_too() -> None:
     cluster = cluster_of(
         make.node("a").capacity(cpu="2"), make.priority_class("high", 9), owned("p").cpu("2").running("a")
     )
-    failed = gates_failed(whatif(cluster, NEW), parse_gates(["evicts=none"], cluster))
+    failed = gates_failed(whatif(cluster, NEW), parse_gates(["evicts=none"], cluster, KINDS))
     assert failed == {"evicts=none": ["default/p"]}
 
 
 def test_a_budget_that_stops_a_drain_fails_its_gate() -> None:
     found = CLUSTER.whatif(drain=["a"])
-    assert gates_failed(found, parse_gates(["evicts", "pdb"], CLUSTER)) == {"pdb": ["default/b"]}
+    assert gates_failed(found, parse_gates(["evicts", "pdb"], CLUSTER, KINDS)) == {"pdb": ["default/b"]}
 
 
 @pytest.mark.parametrize(
@@ -59,8 +60,8 @@ def test_a_budget_that_stops_a_drain_fails_its_gate() -> None:
 )
 def test_gates_that_do_not_exist(text: str, message: str) -> None:
     with pytest.raises(InvalidObject, match=f"--fail-on: {message}"):
-        parse_gates([text], CLUSTER)
+        parse_gates([text], CLUSTER, KINDS)
 
 
 def test_a_class_that_only_pods_name_is_known() -> None:
-    assert parse_gates(["evicts=old"], Cluster([owned("p").priority(1, class_name="old").running("a").obj()]))
+    assert parse_gates(["evicts=old"], Cluster([owned("p").priority(1, class_name="old").running("a").obj()]), KINDS)

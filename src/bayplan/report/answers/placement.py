@@ -1,33 +1,30 @@
-"""Where pods went: a row for each, a summary, and why the others went nowhere."""
+"""Where pods went: a summary, a row for each, and why the others went nowhere."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from rich.table import Table
-
 from bayplan.analysis.placement import PlacedPod, Placement
-from bayplan.report.terminal import Part, Verbatim, heading, sentence, table
+from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Table, Tone
 from bayplan.report.words import counted, examples, listed
 
 _EXAMPLES = 5
 
 
 def placement_parts(placement: Placement) -> Iterator[Part]:
-    """The table view of a placement."""
+    """The summary comes first: it is the answer."""
     decisions = placement.decisions
+    unplaced = [decision for decision in decisions if decision.node is None]
+    yield Sentence(summary(placement), Tone.BAD if unplaced else Tone.GOOD)
     if decisions:
         yield _table(decisions)
-        yield sentence("")
-    unplaced = [decision for decision in decisions if decision.node is None]
-    yield sentence(summary(placement), "bold red" if unplaced else "bold green")
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for decision in unplaced:
         groups[decision.message].append(decision.pod)
     for message, pods in sorted(groups.items(), key=lambda group: -len(group[1])):
-        yield heading(f"Unplaced: {listed(pods, _EXAMPLES)}")
-        yield Verbatim(message)
+        yield Heading(f"Unplaced: {listed(pods, _EXAMPLES)}")
+        yield Code(message, "text")
 
 
 def summary(placement: Placement) -> str:
@@ -57,11 +54,17 @@ def summary(placement: Placement) -> str:
 
 
 def _table(decisions: Sequence[PlacedPod]) -> Table:
-    numeric, flexible = ["total", "tied"], ["pod", "node", "evicts"]
-    made = table("pod", "node", "total", "tied", "evicts", numeric=numeric, flexible=flexible)
-    for placed in decisions:
-        style = "red" if placed.node is None else "yellow" if placed.victims else ""
-        total = "" if placed.total is None else f"{placed.total:,}"
-        tied = f"{len(placed.ties):,}" if len(placed.ties) > 1 else ""
-        made.add_row(placed.pod, placed.node or "none", total, tied, examples(placed.victims, _EXAMPLES), style=style)
-    return made
+    return Table(
+        ("pod", "node", "total", "tied", "evicts"),
+        list(map(_row, decisions)),
+        numeric=frozenset({"total", "tied"}),
+        flexible=frozenset({"pod", "node", "evicts"}),
+    )
+
+
+def _row(placed: PlacedPod) -> list[Cell]:
+    tone = Tone.BAD if placed.node is None else Tone.WARN if placed.victims else Tone.PLAIN
+    total = "" if placed.total is None else f"{placed.total:,}"
+    tied = f"{len(placed.ties):,}" if len(placed.ties) > 1 else ""
+    texts = (placed.pod, placed.node or "none", total, tied, examples(placed.victims, _EXAMPLES))
+    return [Cell(text, tone) for text in texts]

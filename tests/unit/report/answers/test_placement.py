@@ -5,12 +5,17 @@ from __future__ import annotations
 import pytest
 
 from bayplan.analysis.placement import PlacedPod, Placement
-from bayplan.report.placement import placement_parts, summary
+from bayplan.report.answers.placement import placement_parts, summary
+from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.terminal import rendered
 
 PLACED = PlacedPod("d/a", "n1", 350, ("n1", "n2"))
 PREEMPTOR = PlacedPod("d/b", "n2", None, ("n2",), ("d/x", "d/y"))
 UNPLACED = PlacedPod("d/c", None, None, message="0/2 nodes are available: 2 Insufficient cpu.")
+
+
+def shown(placement: Placement) -> str:
+    return rendered(terminal_parts(placement_parts(placement)))
 
 
 @pytest.mark.parametrize(
@@ -32,8 +37,8 @@ def test_summary(decisions: tuple[PlacedPod, ...], text: str) -> None:
 
 
 def test_a_row_for_each_pod() -> None:
-    lines = rendered(placement_parts(Placement((PLACED, PREEMPTOR, UNPLACED)))).splitlines()
-    assert [line.split() for line in lines[2:5]] == [
+    lines = shown(Placement((PLACED, PREEMPTOR, UNPLACED))).splitlines()
+    assert [line.split() for line in lines[3:6]] == [
         ["d/a", "n1", "350", "2"],
         ["d/b", "n2", "d/x,", "d/y"],
         ["d/c", "none"],
@@ -43,7 +48,7 @@ def test_a_row_for_each_pod() -> None:
 def test_unplaced_pods_are_grouped_by_message() -> None:
     other = PlacedPod("d/d", None, None, message="another reason")
     again = PlacedPod("d/e", None, None, message=UNPLACED.message)
-    text = rendered(placement_parts(Placement((other, UNPLACED, again))))
+    text = shown(Placement((other, UNPLACED, again)))
     assert text.endswith(f"\nUnplaced: d/c and d/e\n{UNPLACED.message}\n\nUnplaced: d/d\nanother reason\n"), (
         "the larger group comes first"
     )

@@ -1,0 +1,34 @@
+"""`bayplan version`: what is installed here."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+import click
+import numpy as np
+
+from bayplan import __version__
+from bayplan.cli.options import output_option
+from bayplan.cli.upstream_flags import KUBERNETES
+from bayplan.core.columns import loops
+from bayplan.report.json_output import write_document
+
+
+@click.command("version", epilog="Exit codes: 0 done; 2 bad usage.")
+@output_option
+def command(output: str) -> None:
+    """Show the version of bayplan, and which version of kube-scheduler it decides like."""
+    found = {
+        "bayplan": __version__,
+        "kubernetes": f"v{KUBERNETES}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "compiled": loops.compiled is not None,
+    }
+    if output != "table":
+        write_document(found, output, sys.stdout)
+    else:
+        speed = "compiled loops" if found["compiled"] else "no compiled loops: slower, with the same decisions"
+        click.echo(f"bayplan {__version__}, decides like kube-scheduler v{KUBERNETES}")
+        click.echo(f"Python {found['python']}, numpy {found['numpy']}, {speed}")
