@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check programs fmt search sim torture fuzz update answers bench soak clean
+.PHONY: setup run test check programs fmt dist search sim torture fuzz update answers bench soak clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -45,6 +45,12 @@ check: $(STAMP)
 fmt: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# A release in dist/: sources, a wheel, the kubectl plugin: make dist URL=where-they-will-be.
+URL ?=
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python deploy/distributions.py dist $(URL)
 
 # What scenarios lead to now, written into them for a reader to judge.
 update: $(STAMP)

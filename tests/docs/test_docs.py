@@ -29,7 +29,7 @@ PICTURES = {
     "exposure": ("exposure", "--details"),
     "capacity": ("capacity", "--pod", "cpu=500m,memory=1Gi"),
     "fix": ("fix", demo.URGENT_POD),
-    "whatif": ("whatif", "--apply", f"{CHANGES}/search.yaml", "-f", f"{CHANGES}/cluster.yaml"),
+    "whatif": ("whatif", "--apply", f"{CHANGES}/search.yaml", "--details", "-f", f"{CHANGES}/cluster.yaml"),
     "drain": ("drain", "-l", "pool=a", "--rolling", "--details", "-f", f"{CHANGES}/cluster.yaml"),
 }
 

@@ -25,8 +25,9 @@ def plan_parts(answer: NodePlan) -> Iterator[Part]:
         for failure in answer.failures[:_REASONS]:
             yield Sentence(f"Tried and dropped: {failure}.", Tone.FAINT)
         return
-    if answer.placed_before:
-        yield Sentence(f"{counted(answer.placed_before, 'pod')} of them fit on existing nodes.", Tone.FAINT)
+    if answer.placed_before and answer.bought:
+        fit = "fits" if answer.placed_before == 1 else "fit"
+        yield Sentence(f"{answer.placed_before:,} of them {fit} on existing nodes.", Tone.FAINT)
     if answer.bought:
         yield Heading("Nodes to add")
         columns = ("type", "zone", "nodes", "price each", "price")
@@ -74,4 +75,4 @@ def _failing(answer: NodePlan) -> str:
 
 
 def _money(amount: float) -> str:
-    return f"{amount:,.2f}".rstrip("0").rstrip(".")
+    return f"{amount:,.2f}".removesuffix(".00")

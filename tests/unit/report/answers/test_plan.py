@@ -29,7 +29,7 @@ def first(found: NodePlan) -> str:
         (answer(), "Yes: 5 pods fit with 3 more nodes for 30; nothing cheaper is enough."),
         (
             answer(bound=22.5, survive="zone"),
-            "Yes: 5 pods fit with 3 more nodes for 30, also without any one zone; at least 22.5 is needed, so it may "
+            "Yes: 5 pods fit with 3 more nodes for 30, also without any one zone; at least 22.50 is needed, so it may "
             "be up to 25% too much.",
         ),
         (answer(bought=(), bound=0.0), "Yes: 5 pods fit on the existing nodes."),

@@ -6,10 +6,9 @@ its ReplicaSet. Looks things up and judges nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 from bayplan.admission import admit
 from bayplan.admission.priority import PriorityClasses
@@ -20,6 +19,7 @@ from bayplan.analysis.input_gaps import KnownClaims
 from bayplan.analysis.workload_pods import WorkloadPods, expand_workloads
 from bayplan.controllers.ownership import WORKLOADS, Ownership, Workload, controller_reference
 from bayplan.controllers.workloads.pods_from_templates import ephemeral_claims
+from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import owner_of
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.kinds import Object, object_key
@@ -30,10 +30,6 @@ from bayplan.model.workloads import CronJob, DaemonSet, Deployment, ReplicaSet
 
 #: Kinds of controllers whose pods are not created again on another node: daemons, and what a kubelet runs by itself.
 TIED_TO_NODES = (DaemonSet.__name__, Node.__name__)
-
-
-#: Is told how many trials are done, and of how many.
-Tell: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +48,9 @@ class Template:
 class Audited:
     """The objects of a cluster."""
 
-    def __init__(self, asking: Asking, *, processes: int = 1, tell: Tell | None = None) -> None:
+    def __init__(self, asking: Asking, *, processes: int = 1) -> None:
         self.asking = asking
         self.processes = processes  # that may be used, at most
-        self.tell = tell
         self.cluster = asking.cluster
         objects = self.cluster.objects
         self.ownership = Ownership(objects)
@@ -63,6 +58,11 @@ class Audited:
         self.classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
         #: Pods that are not over.
         self.pods = [pod for pod in self.cluster.pods.values() if pod.status.phase not in FINISHED_PHASES]
+
+    @cached_property
+    def cache(self) -> Cache:
+        """The cluster as the scheduler sees it. Whatever is tried in it is tried in a trial."""
+        return self.asking.cache()
 
     @cached_property
     def workloads(self) -> list[Workload]:
