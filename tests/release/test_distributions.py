@@ -136,6 +136,40 @@ def test_it_works_where_only_the_wheel_is(installed: Installed, command: str, sa
     assert said.format(environment=installed.environment) in found.stdout
 
 
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+README = (REPOSITORY_ROOT / "README.md").read_text(encoding="utf-8")
+INSTALLS = "pip install bayplan"
+
+
+@pytest.mark.slow
+def test_every_command_of_the_readme(installed: Installed) -> None:
+    """Word by word and in order; `installed` has done what the first one says."""
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not installed")
+    blocks = FENCED.findall(README)
+    lines = [line.split("  #")[0].strip() for language, text in blocks if not language for line in text.splitlines()]
+    assert lines[0].startswith(INSTALLS)
+    reporting = 'export BAYPLAN_LISTEN=127.0.0.1:0; run() { "$@"; echo "exit $? of $*"; }'
+    waiting = "until [ -s demo.kubeconfig ]; do sleep 0.1; done"
+    script = [reporting]
+    for line in lines[1:]:
+        in_background, exports = line.endswith("&"), line.startswith("export ")
+        script += [line, waiting] if in_background else [line if exports else f"run {line}"]
+    found = installed.run("\n".join([*script, "kill $!; wait"]))
+    codes = dict(re.findall(r"^exit (\d+) of (.*)$", found.stdout, re.MULTILINE)[::-1])
+    ended = [line for line in lines[1:] if not line.endswith("&") and not line.startswith("export ")]
+    assert len(re.findall(r"^exit \d+ of ", found.stdout, re.MULTILINE)) == len(ended)
+    assert set(codes) <= {"0", "1"}, found.stdout + found.stderr
+    assert "Traceback" not in found.stderr
+    assert "deployment.apps/web created" in found.stdout
+    assert (installed.home / "hour.html").stat().st_size > 10_000
+    (code,) = [text for language, text in blocks if language == "python"]
+    (installed.home / "readme.py").write_text(code, encoding="utf-8")
+    said = installed.run("python readme.py")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "['node-2']" in said.stdout
+
+
 def imported_modules() -> set[str]:
     """The top-level modules that the package imports, wherever it does."""
     found: set[str] = set()
