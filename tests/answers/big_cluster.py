@@ -29,7 +29,7 @@ from tests.answers.manifests import (
 
 CREATED = "2026-01-01T00:00:00Z"
 #: Name, nodes, cores, taint, further resources.
-_POOLS = (
+_POOLS: tuple[tuple[str, int, int, str, dict[str, Any]], ...] = (
     ("general", 180, 16, "", {}),
     ("highmem", 40, 16, "dedicated=highmem", {}),
     ("gpu", 30, 96, "nvidia.com/gpu=present", {"nvidia_com__gpu": "8"}),
@@ -168,7 +168,7 @@ def _add_running(cluster: _Cluster) -> None:
 def _add_pending(cluster: _Cluster) -> None:
     """One workload for each reason."""
     small = "200m"
-    standard = {"priorityClassName": "standard"}
+    standard: dict[str, Any] = {"priorityClassName": "standard"}
     add = cluster.add_workload
     add(deployment("typo-pool", 2, pod_spec(small, nodeSelector={"pool": "generall"}, **standard), "team"))
     add(deployment("no-toleration", 1, pod_spec("1", {"nvidia.com/gpu": "1"}, **standard), "ml"))
