@@ -80,9 +80,9 @@ _HEAD = """# Answers, checked
 
 Every row is a question asked on the command line about a dump of a running cluster (`bayplan up`), its answer, what was
 then done to that cluster with kubectl, and what came of it. Commands are those that the answer prints; where it names
-none, an engineer's own are marked *by hand*. Clusters are in `tests/answers/small_clusters.py` and `big_cluster.py`;
-generated parts of pod names are left out. `make answers` plays all rows again and writes this page; `make test` plays
-some of them, and compares them with it.
+none, an engineer's own are marked *by hand*. Clusters are in `tests/answers/small_clusters.py` and
+`tests/answers/big_cluster.py`; generated parts of pod names are left out. `make answers` plays all rows again and
+writes this page; `make test` plays some of them, and compares them with it.
 
 | Question | About | Input | Answer | Carried out | What happened |
 | --- | --- | --- | --- | --- | --- |
