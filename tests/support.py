@@ -25,6 +25,32 @@ def cache_of(*objects: Object, own_schedulers: frozenset[str] | None = None) -> 
     return cache
 
 
+def content_of(cache: Cache) -> object:
+    """All that decisions depend on, in terms that do not depend on rows."""
+    nodes, keys = cache.nodes, cache.pods.keys
+    names = [name for name, row in nodes.rows_by_name.items() if nodes.alive[row] or nodes.pod_rows[row]]
+    rows = {name: nodes.rows_by_name[name] for name in sorted(names)}
+    arrays = nodes.arrays()
+    ranks = nodes.name_ranks()
+    return (
+        {name: [keys[pod] for pod in nodes.pod_rows[row]] for name, row in rows.items()},
+        {name: [keys[pod] for pod in pods] for name, pods in cache.nominated.items()},
+        sorted(cache.pods.rows_by_key),
+        {name: {column: values[row].tolist() for column, values in arrays.items()} for name, row in rows.items()},
+        {name: dict(nodes.labels[row]) for name, row in rows.items()},
+        sorted((name for name, row in rows.items() if nodes.alive[row]), key=lambda name: ranks.item(rows[name])),
+        nodes.order.names(),
+        {name: (image.size_bytes, sorted(image.rows)) for name, image in nodes.images.items()},
+        nodes.alive_count,
+        {
+            name: sorted(port for port in cache.ports.held if cache.ports.is_held(port, row))
+            for name, row in rows.items()
+        },
+        (dict(cache.pods.volume_users.attachable), dict(cache.pods.volume_users.doubtful)),
+        (dict(cache.objects.claims), dict(cache.objects.volumes), dict(cache.objects.resource_claims)),
+    )
+
+
 def chosen_node(decider: Decider, pod: PodInfo, view: View) -> str:
     """The node that a pod which fits somewhere gets."""
     choice = decider.decide(pod, view)

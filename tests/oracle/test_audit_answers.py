@@ -28,6 +28,7 @@ from tests.support import cache_of
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.audit.audited import Audited
 from bayplan.analysis.answers.audit.elsewhere import Elsewhere
+from bayplan.analysis.answers.audit.impossible import impossible_findings
 from bayplan.analysis.answers.audit.node_failures import node_failure_findings
 from bayplan.analysis.cluster import Cluster
 from bayplan.core.cycle import attempt
@@ -35,7 +36,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.meta import OwnerReference
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodStatus
-from bayplan.testing.builders import node, pod
+from bayplan.testing.builders import deployment, node, pod
 from bayplan.testing.pods import PodBuilder
 
 OWNERS = 5  # of the pods; every fifth has none
@@ -147,6 +148,31 @@ def test_nodes_that_need_no_trial_would_have_found_nothing(objects: list[Object]
     quickly = list(node_failure_findings(audited))
     with patch.object(Elsewhere, "may_be_sure", return_value=False) as asked:
         tried = list(node_failure_findings(audited))
+    assert asked.called
+    assert quickly == tried
+    event(f"findings: {min(len(tried), 3)}")
+
+
+@st.composite
+def workloads(draw: st.DrawFn) -> list[Object]:
+    """Nodes, and Deployments of which some are too large for them."""
+    sizes = draw(st.lists(st.sampled_from(["1", "2", "3"]), min_size=1, max_size=4))
+    nodes = [node(f"n{at}").capacity(cpu=size).zone("ab"[at % 2]) for at, size in enumerate(sizes)]
+    made = []
+    for number in range(draw(st.integers(1, 3))):
+        pattern = pod("x").cpu(draw(st.sampled_from(["500m", "1", "2"]))).labels(app=draw(st.sampled_from("xy")))
+        _add_dependence(draw, pattern)
+        made.append(deployment(f"d{number}").replicas(draw(st.integers(1, 5))).template(pattern))
+    return [*(each.obj() for each in nodes), *(each.obj() for each in made), *storage()]
+
+
+@settings(max_examples=150)
+@given(workloads())
+def test_workloads_that_need_no_trial_would_have_found_nothing(objects: list[Object]) -> None:
+    audited = Audited(Asking.about(Cluster(objects)))
+    quickly = list(impossible_findings(audited))
+    with patch.object(Elsewhere, "all_fit", return_value=False) as asked:
+        tried = list(impossible_findings(audited))
     assert asked.called
     assert quickly == tried
     event(f"findings: {min(len(tried), 3)}")

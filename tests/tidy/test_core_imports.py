@@ -17,6 +17,7 @@ ALLOWED = {
     "abc",
     "bisect",
     "collections",
+    "contextlib",
     "copy",
     "dataclasses",
     "enum",

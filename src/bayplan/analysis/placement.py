@@ -8,7 +8,7 @@ it was nominated to.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +88,10 @@ def place_pods(
     return Placement(decisions, tuple(claims))
 
 
+def _always(_: Pod) -> bool:
+    return True
+
+
 class Placer:
     """Places pods into a cache, one at a time. While it does, no node comes or goes."""
 
@@ -115,10 +119,16 @@ class Placer:
         self._overtaken.clear()
         self._waiting.clear()
 
-    def place(self, pod: Pod) -> PlacedPod:
-        """Decide on the pod, evict its victims if it has any, and put it onto its node."""
+    def place(self, pod: Pod, info: PodInfo | None = None, *, says_why: Callable[[Pod], bool] = _always) -> PlacedPod:
+        """Decide on the pod, evict its victims if it has any, and put it onto its node.
+
+        Args:
+            pod: one that has no node.
+            info: of the pod, if it is known.
+            says_why: which pods get a message if they fit nowhere, which takes time.
+        """
         cache = self._cache
-        info = cache.info(pod)
+        info = info or cache.info(pod)
         if info.key in self._overtaken:
             info.nominated_node_name = ""
         if not self._tries_gated:
@@ -133,7 +143,7 @@ class Placer:
             return PlacedPod(info.key, None, None, message=error.message)
         if isinstance(choice, Unschedulable):
             self._waiting.append(info)
-            message = choice.diagnosis.message
+            message = choice.diagnosis.message if says_why(pod) else ""
             if not choice.keeps_nomination and info.key in cache.pods.rows_by_key:
                 cache.remove_pod(info.key)  # preemption looked in vain: nothing is kept for the pod any longer
             if info.claims is not None:

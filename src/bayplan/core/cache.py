@@ -6,7 +6,9 @@ reads. It knows nothing of queues or decisions: an assumed pod is a pod on a nod
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 
 from bayplan.core.columns import ABSENT, loops
 from bayplan.core.columns.counters import Counters
@@ -18,7 +20,7 @@ from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.resources import ResourceVocabulary
-from bayplan.core.columns.shapes import PodClaims, PodInfo, PodShape, Shapes, pod_info
+from bayplan.core.columns.shapes import PodClaims, PodInfo, PodShape, Port, Shapes, pod_info
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.snapshot import Objects, Usage, View
 from bayplan.model.kinds import Object, object_key
@@ -47,6 +49,24 @@ class Cache:
         self.nominated = NominatedPods()
         self._levels = Levels(self.nodes) if loops.compiled is None else None  # compiled loops read the tables
         self._view: View | None = None
+        self._undoing: list[Callable[[], None]] | None = None  # during a trial: what undoes it, the last step first
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """What is done to nodes, pods and other objects in here is undone at the end, to the order of a node's pods.
+
+        The logs know it: what was worked out before and not looked at in the meantime needs no second look.
+        """
+        assert self._undoing is None, "one trial at a time"
+        steps: list[Callable[[], None]] = []
+        self._undoing = self.objects.undoing = steps
+        with self.nodes.trial():
+            try:
+                yield
+            finally:
+                self._undoing = self.objects.undoing = None
+                for step in reversed(steps):
+                    step()
 
     def view(self) -> View:
         """The present instant. It is the same object for as long as no column had to move in memory."""
@@ -107,17 +127,26 @@ class Cache:
             self.nominate(pod, pod.status.nominated_node_name)
 
     def add_node(self, node: Node) -> None:
+        name = node.metadata.name
+        if self._undoing is not None:
+            assert name not in self.nodes.rows_by_name, "a trial changes no node"
+            self._undoing.append(partial(self.nodes.remove_node, name))
         self.nodes.add_node(node)
 
     def remove_node(self, name: str) -> None:
-        self.nodes.remove_node(name)
+        if self._undoing is not None:
+            self._undoing.append(partial(self.nodes.put_back, self.nodes.take_out(name)))
+        else:
+            self.nodes.remove_node(name)
 
     def add_pod(self, pod: Pod, node_name: str | None = None, info: PodInfo | None = None) -> PodInfo:
         """A pod that runs on its node, or is assumed on `node_name`; `info` where the caller has it already."""
         if info is None:
             info = self.info(pod) if node_name else self._settled(pod)
         info.row = self._enter(pod, info)
-        self._occupy(info, self.nodes.row_for(node_name or pod.spec.node_name))
+        self._occupy(info.row, info.shape, self.nodes.row_for(node_name or pod.spec.node_name))
+        if self._undoing is not None:
+            self._undoing.append(partial(self.remove_row, info.row))
         return info
 
     def _settled(self, pod: Pod) -> PodInfo:
@@ -131,13 +160,14 @@ class Cache:
 
     def update_row(self, row: int, pod: Pod, old: Pod | None) -> None:
         """The same for the pod in that row."""
+        assert self._undoing is None, "a trial changes no pod"
         nodes, node_row = self.nodes, self.pods.cells.node_rows[row]
         # Most changes are of the status: then the shape is what it was, and need not be worked out.
         shape = None if old is not None and _same_shape(old, pod) else self.shapes.of(pod)
         is_as_before = nodes.names[node_row] == pod.spec.node_name and (shape is None or shape is self.pods.shape(row))
         if is_as_before and self.pods.refresh(row, pod):
             self._move_last(row, node_row)
-            nodes.importance_changes.append(node_row)
+            nodes.importance_changed(node_row)
             return
         shape = shape or self.pods.shape(row)
         self.remove_row(row)
@@ -167,12 +197,46 @@ class Cache:
 
     def remove_row(self, row: int) -> None:
         """The same for the pod in that row."""
+        if self._undoing is not None:
+            self._lay_aside(row, self._undoing)
+            return
         node_row = self.pods.cells.node_rows[row]
         if node_row != ABSENT:
             self._vacate(row, node_row)
+            if not self.nodes.pod_rows[node_row]:
+                self.nodes.release_if_empty(node_row)
         else:
             self._drop_nomination(row)
         self.pods.remove(row)
+
+    def _lay_aside(self, row: int, undoing: list[Callable[[], None]]) -> None:
+        """The pod is gone until the trial ends."""
+        node_row = self.pods.cells.node_rows[row]
+        if node_row != ABSENT:
+            held = [(port, node_row, self.ports.is_held(port, node_row)) for port in self.pods.shape(row).ports]
+            undoing.append(partial(self._put_back, row, node_row, self.pods.cells.slots[row], held))
+            self._vacate(row, node_row)
+        else:
+            undoing.append(partial(self._nominate_again, row, self.nominated.place_of(row)))
+            self._drop_nomination(row)
+        self.pods.lay_aside(row)
+
+    def _put_back(self, row: int, node_row: int, place: int, held: Iterable[tuple[Port, int, bool]]) -> None:
+        """The pod is where it was among the pods of its node, and the ports are held that were."""
+        pods, on_node = self.pods, self.nodes.pod_rows[node_row]
+        pods.put_back(row)
+        self._occupy(row, pods.shape(row), node_row)
+        if place < len(on_node) - 1:
+            on_node[place], on_node[-1] = row, on_node[place]
+            pods.cells.slots[on_node[-1]], pods.cells.slots[row] = len(on_node) - 1, place
+        for port, port_row, taken in held:
+            self.ports.set(port, port_row, taken)
+
+    def _nominate_again(self, row: int, place: tuple[str, int] | None) -> None:
+        self.pods.put_back(row)
+        if place is not None:
+            self.nominated.put(row, *place)
+            self._nominations_changed(place[0])
 
     def nominate(self, pod: Pod, node_name: str) -> PodInfo:
         """A pending pod that waits for room on a node."""
@@ -181,14 +245,16 @@ class Cache:
         self.pods.cells.slots[info.row] = 0
         self.nominated.put(info.row, node_name)
         self._nominations_changed(node_name)
+        if self._undoing is not None:
+            self._undoing.append(partial(self.remove_row, info.row))
         return info
 
     def _enter(self, pod: Pod, info: PodInfo) -> int:
         self.counters.on_shape(info.shape)
         return self.pods.add(pod, info)
 
-    def _occupy(self, info: PodInfo, node_row: int) -> None:
-        row, shape, cells, on_node = info.row, info.shape, self.pods.cells, self.nodes.pod_rows[node_row]
+    def _occupy(self, row: int, shape: PodShape, node_row: int) -> None:
+        cells, on_node = self.pods.cells, self.nodes.pod_rows[node_row]
         cells.node_rows[row] = node_row
         cells.slots[row] = len(on_node)
         on_node.append(row)
@@ -209,8 +275,6 @@ class Cache:
         taken = nodes.taken[node_row]  # a view
         taken -= self.pods.taken_by(row, shape)
         self._account(row, shape, node_row, -1)
-        if not on_node:
-            nodes.release_if_empty(node_row)
 
     def _account(self, row: int, shape: PodShape, node_row: int, sign: int) -> None:
         """Count a pod that came or left wherever it counts but in sums."""
@@ -220,7 +284,7 @@ class Cache:
         attachable = self.pods.cells.attachable_volumes[row]
         if attachable:
             self.pods.volume_users.on_pod(shape, attachable, node_row, sign)
-        self.nodes.usage_changes.append(node_row)
+        self.nodes.pods_changed(node_row)
 
     def _drop_nomination(self, row: int) -> None:
         node_name = self.nominated.drop(row)
@@ -243,13 +307,13 @@ class Cache:
         rows = (self.nodes.rows_by_name.get(name) for name in names if name)
         for row in range(self.nodes.count) if not names or None in names else rows:
             if row is not None:
-                self.nodes.usage_changes.append(row)
+                self.nodes.pods_changed(row)
 
     def _nominations_changed(self, node_name: str) -> None:
         """A nominated pod counts in the dry runs of its node."""
         node_row = self.nodes.rows_by_name.get(node_name)
         if node_row is not None:
-            self.nodes.usage_changes.append(node_row)
+            self.nodes.pods_changed(node_row)
 
 
 def _same_shape(old: Pod, new: Pod) -> bool:

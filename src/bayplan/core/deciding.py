@@ -33,6 +33,7 @@ from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.ground import Ground, NothingToReuse, ground_for
 from bayplan.core.kept_answers import KeptAnswers, LocalAnswers, choice_of
+from bayplan.core.preemption.few_nodes import FewNodes
 from bayplan.core.snapshot import View
 from bayplan.core.standing import Standing, standing_for
 
@@ -75,6 +76,7 @@ class Decider:
         self._standings_made = 0
         self._seen: set[Key] = set()  # demands of pods that were decided on
         self._crowds = Crowds()
+        self._few_nodes = FewNodes()
         self._next_start = 0  # one for all profiles, as upstream
         self._answers: Recent[Key, Kept] = Recent(ANSWERS_BYTES_MAX)
         self._departures = 0  # of shapes, when answers were last looked through
@@ -168,7 +170,7 @@ class Decider:
             self._standings_made += 1
             ground = self._ground_for(profile, pod, view)
             made = ground if isinstance(ground, NothingToReuse) else standing_for(profile, _like(pod), view, ground)
-            local = LocalAnswers(made, self._crowds) if isinstance(made, Standing) else made
+            local = LocalAnswers(made, self._crowds, self._few_nodes) if isinstance(made, Standing) else made
             self._answers.put(key, local, _size(local, view.nodes.count))
         return local
 

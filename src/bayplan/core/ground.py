@@ -162,10 +162,8 @@ class Ground:
 
 def _followable(log: ChangeLog, position: int) -> list[int] | None:
     """The rows logged since, each once; None when they are too many to be gone through, or unknown."""
-    if log.position - position > NODES_FOLLOWED_MAX:
-        return None
     rows = log.since(position)
-    return None if rows is None else list(dict.fromkeys(rows.tolist()))
+    return None if rows is None or len(rows) > NODES_FOLLOWED_MAX else list(dict.fromkeys(rows.tolist()))
 
 
 def ground_for(profile: Profile, pod: PodInfo, view: View) -> Ground | NothingToReuse:

@@ -32,6 +32,7 @@ from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, S
 from bayplan.core.framework.verdict import SUCCESS, unresolvable
 from bayplan.core.grouped_scores import GroupedScores
 from bayplan.core.preemption.candidacy import Candidacy
+from bayplan.core.preemption.few_nodes import FewNodes
 from bayplan.core.preemption.foresight import Foreseen, FurtherFilters
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, Search, run_post_filters
 from bayplan.core.scoring import final_scores
@@ -77,10 +78,11 @@ def _first_by_name(rows: RowArray, view: View) -> int:
 class LocalAnswers:
     """A standing with what else follows from local filters alone."""
 
-    def __init__(self, standing: Standing, crowds: Crowds) -> None:
+    def __init__(self, standing: Standing, crowds: Crowds, few_nodes: FewNodes) -> None:
         profile = standing.profile
         self.standing = standing
         self._crowds = crowds
+        self._few_nodes = few_nodes
         self._crowded_out: CrowdedOut | None = None  # for the priority asked about last
         self.follow = standing.follow
         self._candidacies: dict[int, Candidacy] = {}  # by priority
@@ -153,21 +155,21 @@ class LocalAnswers:
         """Candidates as far as local filters go."""
         candidacy = self._candidacies.get(pod.priority)
         if _is_nominated(pod, view):  # it alone need not make room for itself: of no use to others
-            candidacy = Candidacy(view)
+            candidacy = Candidacy(view, self._few_nodes)
         elif candidacy is None or not candidacy.can_follow(view):
             if candidacy is None and len(self._candidacies) == PRIORITIES_MAX:
                 self._candidacies.clear()
-            candidacy = self._candidacies[pod.priority] = Candidacy(view)
+            candidacy = self._candidacies[pod.priority] = Candidacy(view, self._few_nodes)
         candidacy.follow(pod, view, filtered)
         return candidacy
 
     def _tried_for(self, pod: PodInfo, view: View) -> Candidacy:
         """Candidates with all filters in play, of nodes that were tried for pods of this shape and priority."""
         if _is_nominated(pod, view):
-            return Candidacy(view)
+            return Candidacy(view, self._few_nodes)
         key = (pod.shape.serial, pod.priority, view.objects.version, view.nodes.spec_changes.position)
         if self._tried is None or self._tried[0] != key or not self._tried[1].can_follow(view):
-            self._tried = (key, Candidacy(view))
+            self._tried = (key, Candidacy(view, self._few_nodes))
         return self._tried[1]
 
 

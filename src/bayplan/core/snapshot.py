@@ -7,8 +7,9 @@ every node stands in its own world: all nodes may have lost pods at once, yet no
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,8 @@ class Objects:
     selecting_version: int = 0  # grows with every change of a service or a controller
     #: Worked out from services and controllers; forgotten when one of them changes.
     remembered: dict[Hashable, Any] = field(default_factory=dict)
+    #: During a trial: what undoes it, the last step first.
+    undoing: list[Callable[[], None]] | None = None
 
     def __post_init__(self) -> None:
         self.devices = Inventory(self.resource_slices, self.device_classes, self.taint_rules, self.gates)
@@ -90,6 +93,8 @@ class Objects:
             old = held.get(name)
             held[name] = obj
             self._changed(obj, old)
+            if self.undoing is not None:
+                self.undoing.append(partial(self.remove, obj) if old is None else partial(self.put, old))
 
     def find(self, obj: Object) -> Object | None:
         """What is held in the place of this object."""
@@ -104,6 +109,8 @@ class Objects:
             if isinstance(gone, ResourceClaim):
                 self.devices.claim_changed(gone, None)
             self._changed(obj, gone)
+            if self.undoing is not None and gone is not None:
+                self.undoing.append(partial(self.put, gone))
 
     def _place(self, obj: Object) -> tuple[dict[Hashable, Object] | None, Hashable]:
         """The dict of the object's kind, None for kinds nobody looks up, and its name there."""

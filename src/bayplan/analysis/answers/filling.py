@@ -131,12 +131,11 @@ class Filling:
         message = found.message if found.filtered is None else fit_error(found.filtered, view, "")
         return Stop(self._patterns[at].name, message, ordered, short, by_node)
 
-    def take_back(self, count: int) -> list[str]:
-        """Forget the replicas placed after the first so many; the nodes they were on."""
+    def take_back(self, count: int) -> None:
+        """Forget the replicas placed after the first so many."""
         taken = self.placed[count:]
         del self.placed[count:]
         self._own.difference_update(placed.pod for _, placed in taken)
-        return [placed.node or "" for _, placed in taken]
 
     def _next_pod(self, at: int, preempting: bool) -> Pod:
         self._numbers[at] += 1

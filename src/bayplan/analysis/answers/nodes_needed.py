@@ -14,7 +14,6 @@ from itertools import count, cycle
 from typing import Any
 
 from bayplan.admission import admit
-from bayplan.analysis.answers.baseline import Baseline
 from bayplan.analysis.answers.filling import Filling
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.inputs.node_templates import nodes_like
@@ -91,22 +90,20 @@ def nodes_needed(
 
 
 def _needed(cluster: Cluster, cache: Cache, filling: Filling, kind: NodeKind, replicas: int) -> NodesNeeded:
-    pods = dict(cluster.pods)
-    baseline, before = Baseline(cache, pods, {}), len(filling.placed)
-    added: list[str] = []
-    useless = 0
-    for node in _copies(kind, set(cache.nodes.rows_by_name)):
-        if filling.rounds >= replicas or useless == len(kind.templates) or len(added) == NODES_MAX:
-            break
-        placed = len(filling.placed)
-        _add(cluster, cache, node)
-        added.append(node.metadata.name)
-        filling.start_afresh()
-        filling.fill(rounds=replicas)
-        useless = 0 if len(filling.placed) > placed else useless + 1
+    before, added, useless = len(filling.placed), 0, 0
+    with cache.trial():
+        for node in _copies(kind, set(cache.nodes.rows_by_name)):
+            if filling.rounds >= replicas or useless == len(kind.templates) or added == NODES_MAX:
+                break
+            placed = len(filling.placed)
+            _add(cluster, cache, node)
+            added += 1
+            filling.start_afresh()
+            filling.fill(rounds=replicas)
+            useless = 0 if len(filling.placed) > placed else useless + 1
     enough = filling.rounds >= replicas
-    needed = NodesNeeded(kind.name, kind.allocatable, kind.existing, len(added) if enough else None, filling.rounds)
-    baseline.restore([*filling.take_back(before), *added])
+    needed = NodesNeeded(kind.name, kind.allocatable, kind.existing, added if enough else None, filling.rounds)
+    filling.take_back(before)
     filling.start_afresh()
     return needed
 

@@ -40,6 +40,13 @@ class NameRanks:
         else:
             del self._sorted[bisect_left(self._sorted, name)]
 
+    def put_back(self, name: str, version: int) -> None:
+        """A name that was removed, since when none has come that is still there: it has the number that it had."""
+        if version == self.version and name not in self._new:
+            insort(self._sorted, name)
+        else:
+            self._new.add(name)
+
     def of_rows(self, count: int) -> IntArray:
         """(count,) the smaller the number, the smaller the name. Changes in place when a row gets another name."""
         if not self._new and len(self._shown) == count:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import zip_longest
+from typing import NamedTuple
 
 from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
@@ -16,6 +17,14 @@ REGION_LABELS = (BETA_REGION, REGION)
 ZONE_LABELS = (BETA_ZONE, ZONE)
 
 Zone = tuple[str, str]
+
+
+class Place(NamedTuple):
+    """Where a node stands, and all others with it."""
+
+    zone: Zone
+    zones: list[Zone]
+    names: list[str]  # in the same zone
 
 
 class NodeOrder:
@@ -41,6 +50,19 @@ class NodeOrder:
 
     def remove(self, name: str) -> None:
         self._leave(name, self._zone_of.pop(name))
+        self._names = None
+
+    def place_of(self, name: str) -> Place:
+        """Where a node stands, to put it back there."""
+        zone = self._zone_of[name]
+        return Place(zone, list(self._zones), list(self._zones[zone]))
+
+    def put_back(self, name: str, place: Place) -> None:
+        """A node that was removed from this place, since when none has come that is still there."""
+        self._zone_of[name] = place.zone
+        self._zones[place.zone] = dict.fromkeys(place.names)
+        if list(self._zones) != place.zones:
+            self._zones = {zone: self._zones[zone] for zone in place.zones}
         self._names = None
 
     def names(self) -> list[str]:

@@ -8,7 +8,8 @@ labels and nothing allocatable, and no snapshot user may count it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.labels import NO_LABELS, NodeLabels
 from bayplan.core.columns.masks import MaskCache
 from bayplan.core.columns.name_ranks import NameRanks
-from bayplan.core.columns.node_order import NodeOrder
+from bayplan.core.columns.node_order import NodeOrder, Place
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
 from bayplan.core.columns.table import INITIAL_CAPACITY, PER_RESOURCE, Table, column, part
 from bayplan.core.columns.vocabulary import Serials, Vocabulary
@@ -48,6 +49,22 @@ class _Used(NamedTuple):
     feature_set: int
     size: int
     resources: tuple[int, ...]
+
+
+class Absent(NamedTuple):
+    """A node that is gone for a while, with all that was known of its object."""
+
+    row: int
+    looks: bytes
+    used: _Used
+    unschedulable: bool
+    allocatable: IntArray  # (resources,)
+    allowed_pods: int
+    labels: Mapping[str, str]
+    place: Place
+    ranks_version: int
+    images: list[tuple[str, ImageState]]
+    image_version: int
 
 
 class NodeTable(Table):
@@ -87,11 +104,17 @@ class NodeTable(Table):
         self._looks: dict[int, bytes] = {}  # of rows that are alive: what their columns were made of
         self.images: dict[str, ImageState] = {}
         self._images_of: dict[int, list[str]] = {}
-        self.image_version = 0  # grows when an image gets another size, or is held by other nodes than before
+        self.image_version = 0  # another when an image gets another size, or is held by other nodes than before
+        self._last_image_version = 0
         self.alive_count = 0
         self.spec_changes = ChangeLog()  # rows whose node object changed
         self.usage_changes = ChangeLog()  # rows whose pods changed
         self.importance_changes = ChangeLog()  # rows whose pods changed in importance only: start time, order
+        #: Of each row: another number when its node object or its pods change, the old one when that is undone.
+        self.versions: list[int] = []
+        self._last_version = 0
+        #: During a trial: rows with a higher version are not what they will be after it.
+        self.trial_version: int | None = None
         self.order_version = 0  # grows whenever a node comes or goes
         self.ranks = NameRanks(self.rows_by_name)
 
@@ -131,12 +154,48 @@ class NodeTable(Table):
         self.order.put(node.metadata.name, node.metadata.labels)
         self._set_images(row, node)
         self.spec_changes.append(row)
+        self._next_version(row)
         return row
+
+    def pods_changed(self, row: int) -> None:
+        """Pods came to the node or left it, or what is kept for others there."""
+        self.usage_changes.append(row)
+        self._next_version(row)
+
+    def importance_changed(self, row: int) -> None:
+        """The pods are the same, in another order or with other start times."""
+        self.importance_changes.append(row)
+        self._next_version(row)
+
+    def _next_version(self, row: int) -> None:
+        self._last_version += 1
+        self.versions[row] = self._last_version
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """What is done in here is undone before the end, by others; logs and versions follow."""
+        logs = (self.spec_changes, self.usage_changes, self.importance_changes)
+        positions, versions = [log.position for log in logs], self.versions.copy()
+        self.trial_version = self._last_version
+        try:
+            yield
+        finally:
+            self.trial_version = None
+            self.versions[: len(versions)] = versions
+            for log, position in zip(logs, positions, strict=True):
+                log.take_back(position)
 
     def remove_node(self, name: str) -> None:
         """Forget the node object; the row stays as a ghost while pods are on it."""
         row = self.rows_by_name[name]
         assert self.alive[row], f"node {name} is not known"
+        used = self._used[row]
+        self._clear_object(row)
+        self._give_back(used)
+        self.release_if_empty(row)
+
+    def _clear_object(self, row: int) -> None:
+        name = self.names[row]
         self.alive[row] = False
         del self._looks[row]
         self.alive_count -= 1
@@ -148,12 +207,53 @@ class NodeTable(Table):
         self.unschedulable[row] = False
         self.taint_set_ids[row] = 0
         self.feature_set_ids[row] = 0
-        self._give_back(self._used.pop(row))
+        del self._used[row]
         self.labels.set(row, NO_LABELS)
         self.order.remove(name)
         self._drop_images(row)
         self.spec_changes.append(row)
-        self.release_if_empty(row)
+        self._next_version(row)
+
+    def take_out(self, name: str) -> Absent:
+        """Remove the node object for a while; until it is put back, the row is a ghost, even without pods."""
+        row = self.rows_by_name[name]
+        images = [(image, self.images[image]) for image in self._images_of.get(row, ())]
+        absent = Absent(
+            row,
+            self._looks[row],
+            self._used[row],
+            bool(self.unschedulable[row]),
+            self.allocatable[row].copy(),
+            int(self.allowed_pods[row]),
+            self.labels[row],
+            self.order.place_of(name),
+            self.ranks.version,
+            images,
+            self.image_version,
+        )
+        self._clear_object(row)
+        self._next_image_version()
+        return absent
+
+    def put_back(self, absent: Absent) -> None:
+        """As it was. Whatever was done since it was taken out has been undone; the log is up to the caller."""
+        row, used, name = absent.row, absent.used, self.names[absent.row]
+        self._looks[row] = absent.looks
+        self._used[row] = used
+        self.alive[row] = True
+        self.alive_count += 1
+        self.order_version += 1
+        self.ranks.put_back(name, absent.ranks_version)
+        self.unschedulable[row] = absent.unschedulable
+        self.allocatable[row, : len(absent.allocatable)] = absent.allocatable
+        self.allowed_pods[row] = absent.allowed_pods
+        self.taint_set_ids[row], self.feature_set_ids[row], self.size_ids[row], _ = used
+        self.labels.set(row, absent.labels)
+        self.order.put_back(name, absent.place)
+        for image, state in absent.images:
+            self.images.setdefault(image, state).rows.add(row)
+        self._images_of[row] = [image for image, _ in absent.images]
+        self.image_version = absent.image_version
 
     def row_for(self, name: str) -> int:
         """The row of `name`; a ghost is made where there is none."""
@@ -163,6 +263,7 @@ class NodeTable(Table):
             if row == len(self.names):
                 self.names.append(name)
                 self.pod_rows.append([])
+                self.versions.append(0)
             self.names[row] = name
             self.rows_by_name[name] = row
             self.labels.set(row, NO_LABELS)
@@ -191,7 +292,7 @@ class NodeTable(Table):
         self.order_version += 1
         self._free_rows = [row for row in self._free_rows if row < count]  # a sorted list is a heap
         self._free_rows.sort()
-        del self.names[count:], self.pod_rows[count:]
+        del self.names[count:], self.pod_rows[count:], self.versions[count:]
         self.labels.shorten(count)
         self._expose()
 
@@ -226,7 +327,13 @@ class NodeTable(Table):
                 state = self.images.setdefault(name, ImageState(image.size_bytes, set()))
                 state.rows.add(row)
                 names.append(name)
-        self.image_version += before != self._facts_of_images(row)
+        if before != self._facts_of_images(row):
+            self._next_image_version()
+
+    def _next_image_version(self) -> None:
+        """One that was never there before, even if the present one has been there again."""
+        self._last_image_version += 1
+        self.image_version = self._last_image_version
 
     def _facts_of_images(self, row: int) -> list[tuple[str, int]]:
         """What the row's images are, and what is known of them."""

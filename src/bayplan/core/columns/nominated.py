@@ -26,8 +26,10 @@ class NominatedPods(dict[str, list[int]]):
         self._order_version = -1  # of the nodes that the arrays are good for
         self._changes: list[tuple[int, str | None]] = []  # since then: pods that came, and (None) that went
 
-    def put(self, pod_row: int, node_name: str) -> None:
-        self.setdefault(node_name, []).append(pod_row)
+    def put(self, pod_row: int, node_name: str, place: int | None = None) -> None:
+        """At this place among those of the node; None: at the end."""
+        on_node = self.setdefault(node_name, [])
+        on_node.insert(len(on_node) if place is None else place, pod_row)
         self._node_of[pod_row] = node_name
         self._note(pod_row, node_name)
 
@@ -40,6 +42,11 @@ class NominatedPods(dict[str, list[int]]):
                 del self[node_name]
             self._note(pod_row, None)
         return node_name
+
+    def place_of(self, pod_row: int) -> tuple[str, int] | None:
+        """The node, and the place among its pods; None if the pod is nominated nowhere."""
+        node_name = self._node_of.get(pod_row)
+        return None if node_name is None else (node_name, self[node_name].index(pod_row))
 
     def rows(self, nodes: NodeTable) -> tuple[RowArray, RowArray]:
         """The pods that are nominated to nodes that exist, and those nodes."""

@@ -163,6 +163,15 @@ class PodTable(Table):
             self._remove_unusual(row)
         self._free_row(row)
 
+    def lay_aside(self, row: int) -> None:
+        """The pod is gone for a while; its row is kept."""
+        del self.rows_by_key[self.keys[row]]
+        self.cells.node_rows[row] = ABSENT
+
+    def put_back(self, row: int) -> None:
+        """A pod that was laid aside, on no node yet."""
+        self.rows_by_key[self.keys[row]] = row
+
     def _remove_unusual(self, row: int) -> None:
         self._unusual.remove(row)
         for resource in self._resized.pop(row, ()):

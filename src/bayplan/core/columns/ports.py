@@ -42,6 +42,11 @@ class PortTable:
         if not users:
             del self._by_number[port.protocol, port.port]
 
+    def is_held(self, port: Port, node_row: int) -> bool:
+        """Whether a pod on the node holds the port."""
+        holders = self._by_number.get((port.protocol, port.port), {}).get(port, _NOWHERE)
+        return node_row < len(holders) and bool(holders[node_row])
+
     @property
     def held(self) -> Collection[Port]:
         """Ports that some node holds."""

@@ -8,6 +8,7 @@ are not expanded.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +22,8 @@ from bayplan.model.pod import PodSpec
 
 MEBIBYTE = 1024 * 1024
 SUM_MIN_BYTES = 23 * MEBIBYTE
+#: What a shape remembers its images under.
+_IMAGES = "images"
 SUM_MAX_BYTES_PER_CONTAINER = 1000 * MEBIBYTE
 
 
@@ -33,14 +36,26 @@ class ImageLocality:
     other_nodes: ClassVar[OtherNodes] = OtherNodes.IMAGES
 
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
-        if view.bare:
+        images = {} if view.bare else held_images(state, view.nodes)
+        if not images:
             return np.zeros(len(rows), dtype=np.int64)
         spec = state.spec
-        sums = image_sums(view.nodes, pod_images(spec))[rows]
+        sums = image_sums(view.nodes, images)[rows]
         return scaled(sums, len(spec.init_containers) + len(spec.containers))
 
     def score_one(self, state: PodInfo, view: View, row: int) -> int:
-        return self.score(state, view, row_array([row])).item() if view.nodes.images else 0
+        return self.score(state, view, row_array([row])).item() if held_images(state, view.nodes) else 0
+
+
+def held_images(pod: PodInfo, nodes: NodeTable) -> Mapping[str, int]:
+    """The images of the pod that some node holds, each with how often the pod names it."""
+    if not nodes.images:
+        return {}
+    remembered = pod.shape.remembered
+    if _IMAGES not in remembered:
+        remembered[_IMAGES] = pod_images(pod.spec)
+    images: Mapping[str, int] = remembered[_IMAGES]
+    return {name: times for name, times in images.items() if name in nodes.images}
 
 
 def pod_images(spec: PodSpec) -> Counter[str]:
@@ -55,7 +70,7 @@ def normalized_name(name: str) -> str:
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
 
-def image_sums(nodes: NodeTable, images: Counter[str]) -> IntArray:
+def image_sums(nodes: NodeTable, images: Mapping[str, int]) -> IntArray:
     """(nodes,) bytes of the images each node holds, each scaled by the share of nodes that hold it."""
     sums = np.zeros(nodes.count, dtype=np.int64)
     for name, times in images.items():

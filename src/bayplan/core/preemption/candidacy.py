@@ -10,6 +10,7 @@ it when somebody asks.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from bayplan.core.preemption.candidates import (
     expected_a_victim,
     has_pods_below,
 )
-from bayplan.core.preemption.few_nodes import Demands, FewNodes, demands_alone
+from bayplan.core.preemption.few_nodes import Demands, FewNodes, StillFailing, demands_alone
 from bayplan.core.preemption.potential import is_potential, potential_rows
 from bayplan.core.preemption.select import CRITERIA, criteria_of
 from bayplan.core.snapshot import View
@@ -40,10 +41,25 @@ WORST = np.iinfo(np.int64).max
 NOT_TRIED, CANDIDATE, NO_PODS_BELOW, STILL_FAILING, UNHARMED = range(5)
 
 
+#: Answers that are known beside those of the present, at most.
+KNOWN_MAX = 10_000
+
+
+class _Answer(NamedTuple):
+    """What trying a node came to."""
+
+    outcome: int
+    rejected_by: int
+    code: int
+    values: IntArray  # (criteria,)
+    victims: RowArray | None
+
+
 class Candidacy:
     """What would have to go from each node."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, few_nodes: FewNodes | None = None) -> None:
+        """What `few_nodes` knows of nodes may be shared among candidacies."""
         node_count = view.nodes.count
         self._budgets_version = view.objects.budgets_version
         self.outcomes = np.zeros(node_count, dtype=np.int8)  # (nodes,)
@@ -55,7 +71,10 @@ class Candidacy:
         self._positions: tuple[int, int, int] | None = None  # how far the nodes' logs were read
         self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `follow_some`
         self._tied_rows: RowArray | None = None
-        self._few_nodes = FewNodes()
+        self._few_nodes = few_nodes or FewNodes()
+        self._versions: list[int] = []  # of the rows, when they were tried
+        #: Answers by row and version, of nodes that will be again what they were: see `NodeTable.trial`.
+        self._known: dict[tuple[int, int], _Answer] = {}
 
     def can_follow(self, view: View) -> bool:
         """Whether nothing has changed but what the logs of nodes say, and there is room for all rows."""
@@ -66,10 +85,52 @@ class Candidacy:
         nodes = view.nodes
         changed = self._changed_rows(nodes)
         if changed is None:
+            self._known.clear()
             self._try_again(pod, view, filtered, every_row(nodes.count))
+            self._versions = nodes.versions.copy()
         elif len(changed):
-            self._try_again(pod, view, filtered, distinct(changed))
+            self._view, self._filtered = view, filtered
+            unknown = self._recall(nodes, distinct(changed))
+            if len(unknown):
+                self._try_again(pod, view, filtered, unknown)
         self._positions = _positions(nodes)
+
+    def _recall(self, nodes: NodeTable, rows: RowArray) -> RowArray:
+        """Answers for rows that are what they were some time ago; those that are not are returned."""
+        unknown: list[int] = []
+        recalled = False
+        for row in rows.tolist():
+            before, now = self._versions[row], nodes.versions[row]
+            if before == now:
+                continue
+            if nodes.trial_version is not None and before <= nodes.trial_version:
+                self._keep(row, before)
+            self._versions[row] = now
+            known = self._known.get((row, now))
+            if known is None:
+                unknown.append(row)
+            else:
+                recalled = True
+                self._put(row, known)
+        if recalled:
+            self._tied_rows = self._failures = None
+        return row_array(unknown)
+
+    def _keep(self, row: int, version: int) -> None:
+        if len(self._known) >= KNOWN_MAX:
+            self._known.clear()
+        outcome, rejected_by, code = self._answer(row)
+        self._known[row, version] = _Answer(
+            outcome, rejected_by, code, self.values[:, row].copy(), self._victims.get(row)
+        )
+
+    def _put(self, row: int, answer: _Answer) -> None:
+        self.outcomes[row] = answer.outcome
+        self.still_failing.rejected_by[row] = answer.rejected_by
+        self.still_failing.codes[row] = answer.code
+        self.values[:, row] = answer.values
+        if answer.victims is not None:
+            self._victims[row] = answer.victims
 
     def follow_some(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray, lasting: BoolArray) -> None:
         """Bring these rows up to date with filters in play that look beyond a node: most are tried each time.
@@ -140,11 +201,12 @@ class Candidacy:
         pods = view.pods
         if pods.own_schedulers is not None or filtered.verdicts.rejected_by.item(row) not in (PASSED, demands.position):
             return False
-        priorities = pods.cells.priorities
-        below = [each for each in view.nodes.pod_rows[row] if priorities[each] < pod.priority]
-        tried = self._few_nodes.try_node(view, demands, row, below)
-        if tried is None:
-            return False
+        tried = self._few_nodes.try_node(view, demands, row, pod.priority)
+        if isinstance(tried, StillFailing):
+            self.outcomes[row] = STILL_FAILING
+            self.still_failing.rejected_by[row] = demands.position
+            self.still_failing.codes[row] = tried.code
+            return True
         self.outcomes[row] = CANDIDATE if tried.victims else UNHARMED
         if tried.victims:
             self.values[:, row] = tried.values

@@ -2,11 +2,12 @@
 
 Takes a node's pods of lower priority and finds its victims; the same as `candidates.dry_run` and the criteria of
 `select`, without the fixed costs of array code. `demands_alone` tells where it applies: no other filter that looks at
-pods is in play. Does not say why a node fails with all these pods gone, and keeps no record of the steps.
+pods is in play. Keeps no record of the steps.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
@@ -16,6 +17,7 @@ from bayplan.core.columns.loops import FIT_CODES
 from bayplan.core.columns.shapes import Identity
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.contract import SKIP, CompiledFilter, Reads
+from bayplan.core.plugins.node_resources_fit import TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT
 from bayplan.core.preemption.budgets import is_covered
 from bayplan.core.preemption.candidates import by_importance
 from bayplan.core.preemption.select import PRIORITY_OFFSET
@@ -23,8 +25,7 @@ from bayplan.core.preemption.unstable_order import STABLE_LENGTH_MAX
 from bayplan.core.snapshot import View
 from bayplan.model.policy import PodDisruptionBudget
 
-#: Answers that are remembered, at most.
-KNOWN_MAX = 10_000
+_NOBODY: set[int] = set()
 
 
 class Demands(NamedTuple):
@@ -51,71 +52,68 @@ def demands_alone(filtered: Filtered) -> Demands | None:
     return Demands(last, cast(Any, rule.amounts)) if rule is not None and rule.number == FIT_CODES else None
 
 
+class StillFailing(NamedTuple):
+    """Not even with all of these pods gone does the preemptor fit."""
+
+    code: int  # of the filter
+
+
 class FewNodes:
-    """Tries nodes for one shape and priority of pod, for as long as budgets stay as they are."""
+    """Tries nodes one by one. What is known of the pods of a node serves all preemptors."""
 
     def __init__(self) -> None:
+        self._budgets_version = -1
         self._covering: dict[Identity, list[PodDisruptionBudget]] = {}
-        #: What came of nodes as they were. Where things are tried and put back, most of them are so again.
-        self._known: dict[tuple[object, ...], Tried | None] = {}
-        self._knows_names: bool | None = None  # whether budgets name pods
+        self._residents: dict[int, Residents] = {}  # by node row
 
-    def try_node(self, view: View, demands: Demands, row: int, below: list[int]) -> Tried | None:
-        """`below` are the pods of lower priority there, in the node's own order. None: it fails without them, too."""
-        pods, cells, room = view.pods, view.pods.cells, _Room(view, demands, row)
-        if self._knows_names is None:
-            self._knows_names = any(
-                each.status and each.status.disrupted_pods for each in view.objects.budgets.values()
-            )
-        looks = tuple(
-            [
-                (
-                    pods.shape(each).serial,
-                    cells.priorities[each],
-                    cells.started_at[each],
-                    self._knows_names and pods.keys[each],
-                )
-                for each in below
-            ]
-        )
-        key = (*room.left(), *looks)
-        if key in self._known:
-            known = self._known[key]
-            return known and Tried([below[at] for at in known.victims], known.values)
-        tried = self._try(view, room, below)
-        if len(self._known) >= KNOWN_MAX:
-            self._known.clear()
-        self._known[key] = tried and Tried([below.index(each) for each in tried.victims], tried.values)
-        return tried
-
-    def _try(self, view: View, room: _Room, below: list[int]) -> Tried | None:
-        ordered = _by_importance(view, below)
-        for each in ordered:
-            room.take(each, -1)
+    def try_node(self, view: View, demands: Demands, row: int, priority: int) -> Tried | StillFailing:
+        """What has to go from a node for a preemptor of this priority."""
+        residents = self._residents_of(view, row)
+        room = _Room(view, demands, row)
+        below = residents.below(view, row, priority)
+        for at in below:
+            room.free(residents.requests[at])
         if not room.is_enough():
-            return None
-        violating = self._violating(view, ordered)
-        spared_first = sorted(ordered, key=lambda each: each not in violating) if violating else ordered
-        victims = [each for each in spared_first if not room.holds(each)]
+            return StillFailing(room.code())
+        violating = self._violating(view, residents, below)
+        spared_first = sorted(below, key=lambda at: at not in violating) if violating else below
+        victims = [at for at in spared_first if not room.holds(residents.requests[at])]
         if not victims:
             return Tried([])
-        victims = _by_importance(view, victims)
-        return Tried(victims, _values(view, victims, sum(each in violating for each in victims)))
+        rows = _by_importance(view, [residents.rows[at] for at in victims])
+        return Tried(rows, _values(view, rows, sum(at in violating for at in victims)))
 
-    def _violating(self, view: View, ordered: list[int]) -> set[int]:
+    def _residents_of(self, view: View, row: int) -> Residents:
+        if self._budgets_version != view.objects.budgets_version:
+            self._budgets_version = view.objects.budgets_version
+            self._covering.clear()
+            self._residents.clear()
+        known = self._residents.get(row)
+        if known is None or known.version != view.nodes.versions[row]:
+            known = self._residents[row] = Residents(view, row)
+        return known
+
+    def _violating(self, view: View, residents: Residents, below: Sequence[int]) -> set[int]:
         """Those whose eviction breaks a budget; each budget is spent on the most important first."""
-        violating: set[int] = set()
         if not view.objects.budgets:
-            return violating
+            return _NOBODY
+        known = residents.violating.get(len(below))
+        if known is None:
+            known = residents.violating[len(below)] = self._spend_budgets(view, residents, below)
+        return known
+
+    def _spend_budgets(self, view: View, residents: Residents, below: Sequence[int]) -> set[int]:
+        violating: set[int] = set()
         spent: dict[int, int] = {}
-        for row in ordered:
+        for at in below:
+            row = residents.rows[at]
             for budget in self._budgets_of(view, row):
                 status = budget.status
                 if status and view.pods.keys[row].partition("/")[2] in status.disrupted_pods:
                     continue
                 spent[id(budget)] = spent.get(id(budget), 0) + 1
                 if spent[id(budget)] > (status.disruptions_allowed if status else 0):
-                    violating.add(row)
+                    violating.add(at)
         return violating
 
     def _budgets_of(self, view: View, pod_row: int) -> list[PodDisruptionBudget]:
@@ -131,41 +129,81 @@ class FewNodes:
         return found
 
 
+class Residents:
+    """The pods of a node, most important first, as it is for one version of its row."""
+
+    __slots__ = ("_has_equals", "_ranks", "requests", "rows", "version", "violating")
+
+    def __init__(self, view: View, row: int) -> None:
+        priorities, started_at = view.pods.cells.priorities, view.pods.cells.started_at
+        on_node = view.nodes.pod_rows[row]
+        keyed = sorted([(-priorities[pod], started_at[pod], at, pod) for at, pod in enumerate(on_node)])
+        self.version = view.nodes.versions[row]
+        self.rows = [each[3] for each in keyed]
+        self.requests: list[list[int]] = view.pods.requests[self.rows].tolist()
+        self.violating: dict[int, set[int]] = {}  # by how many pods are below the preemptor
+        self._ranks = [each[0] for each in keyed]
+        self._has_equals = len(keyed) > STABLE_LENGTH_MAX and any(
+            one[:2] == other[:2] for one, other in pairwise(keyed)
+        )
+
+    def below(self, view: View, row: int, priority: int) -> Sequence[int]:
+        """Places of the pods of a lower priority, most important first."""
+        first = bisect_right(self._ranks, -priority)
+        places = range(first, len(self.rows))
+        if not self._has_equals or len(places) <= STABLE_LENGTH_MAX:
+            return places
+        # Of so many pods, those that are equal may change places.
+        priorities, place_of = view.pods.cells.priorities, {pod: at for at, pod in enumerate(self.rows)}
+        below = [pod for pod in view.nodes.pod_rows[row] if priorities[pod] < priority]
+        return [place_of[pod] for pod in by_importance(view, row_array(below)).tolist()]
+
+
 class _Room:
     """What a node has left of what the preemptor needs, while pods leave it and come back."""
 
+    __slots__ = ("_bits", "_columns", "_places", "_spare")
+
     def __init__(self, view: View, demands: Demands, row: int) -> None:
         nodes, usage = view.nodes, view.usage
-        self._requests = view.pods.requests
         self._columns: list[int] = []
         self._spare: list[int] = []  # beyond what the preemptor asks for
-        for _, column, amount, _, may_be_devices in demands.amounts:
+        self._bits: list[int] = []
+        for _, column, amount, bit, may_be_devices in demands.amounts:
             capacity = nodes.allocatable.item(row, column)
             if capacity or not may_be_devices:
                 self._columns.append(column)
                 self._spare.append(capacity - usage.requested.item(row, column) - amount)
+                self._bits.append(bit if amount <= capacity else bit | UNRESOLVABLE_BIT)
         self._places = nodes.allowed_pods.item(row) - usage.pod_counts.item(row) - 1
 
-    def take(self, pod_row: int, sign: int) -> None:
-        """The pod comes (+1) or leaves (-1)."""
-        requests = self._requests
+    def free(self, requests: list[int]) -> None:
+        """A pod that takes this much leaves."""
         for at, column in enumerate(self._columns):
-            self._spare[at] -= sign * requests.item(pod_row, column)
-        self._places -= sign
-
-    def left(self) -> tuple[int, ...]:
-        return (self._places, *self._spare)
+            self._spare[at] += requests[column]
+        self._places += 1
 
     def is_enough(self) -> bool:
         return self._places >= 0 and min(self._spare, default=0) >= 0
 
-    def holds(self, pod_row: int) -> bool:
-        """Puts the pod back if the preemptor then still fits."""
-        self.take(pod_row, +1)
-        if self.is_enough():
-            return True
-        self.take(pod_row, -1)
-        return False
+    def code(self) -> int:
+        """What the filter says."""
+        code = TOO_MANY_PODS_BIT if self._places < 0 else 0
+        for spare, bit in zip(self._spare, self._bits, strict=True):
+            if spare < 0:
+                code |= bit
+        return code
+
+    def holds(self, requests: list[int]) -> bool:
+        """Puts a pod back that takes this much, if the preemptor then still fits."""
+        if self._places < 1:
+            return False
+        left = [spare - requests[column] for spare, column in zip(self._spare, self._columns, strict=True)]
+        if left and min(left) < 0:
+            return False
+        self._spare = left
+        self._places -= 1
+        return True
 
 
 def _by_importance(view: View, pod_rows: list[int]) -> list[int]:

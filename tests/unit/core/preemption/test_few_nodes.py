@@ -10,7 +10,7 @@ from tests.support import cache_of
 
 from bayplan.core.filtering import filter_pod
 from bayplan.core.preemption.candidates import candidates_of, dry_run
-from bayplan.core.preemption.few_nodes import FewNodes, demands_alone
+from bayplan.core.preemption.few_nodes import FewNodes, StillFailing, Tried, demands_alone
 from bayplan.core.preemption.select import criteria_of
 from bayplan.testing import builders as make
 
@@ -41,14 +41,12 @@ def test_the_same_victims_and_values_as_with_arrays(seed: int) -> None:
     few = FewNodes()
     for _ in range(2):  # the second time from what is remembered
         for position, row in enumerate(expected.rows.tolist()):
-            below = [each for each in view.nodes.pod_rows[row] if view.pods.priorities[each] < 10]
-            found = few.try_node(view, demands, row, below)
-            assert found is not None
+            found = few.try_node(view, demands, row, 10)
+            assert isinstance(found, Tried)
             assert found.victims == expected.victims_of(position).tolist()
             assert list(found.values) == values[:, position].tolist()
-        for row in tried.failing_rows.tolist():
-            below = [each for each in view.nodes.pod_rows[row] if view.pods.priorities[each] < 10]
-            assert few.try_node(view, demands, row, below) is None
+        for row, code in zip(tried.failing_rows.tolist(), tried.still_failing.codes.tolist(), strict=True):
+            assert few.try_node(view, demands, row, 10) == StillFailing(code)
 
 
 def test_it_does_not_apply_where_ports_decide_as_well() -> None:

@@ -19,6 +19,7 @@ from bayplan.analysis.input_gaps import KnownClaims
 from bayplan.analysis.workload_pods import WorkloadPods, expand_workloads
 from bayplan.controllers.ownership import WORKLOADS, Ownership, Workload, controller_reference
 from bayplan.controllers.workloads.pods_from_templates import ephemeral_claims
+from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import owner_of
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.kinds import Object, object_key
@@ -57,6 +58,11 @@ class Audited:
         self.classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
         #: Pods that are not over.
         self.pods = [pod for pod in self.cluster.pods.values() if pod.status.phase not in FINISHED_PHASES]
+
+    @cached_property
+    def cache(self) -> Cache:
+        """The cluster as the scheduler sees it. Whatever is tried in it is tried in a trial."""
+        return self.asking.cache()
 
     @cached_property
     def workloads(self) -> list[Workload]:

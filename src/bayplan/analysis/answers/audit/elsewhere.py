@@ -43,7 +43,21 @@ class Elsewhere:
             return False
         if any(_has_claims_of_its_own(pod) or not self._may_enter(pod) for pod in pods):
             return False
-        return not any(self._matters(before.shape, pod.shape) for at, pod in enumerate(pods) for before in pods[:at])
+        earlier: dict[int, PodShape] = {}
+        for pod in pods:
+            if any(self._matters(before, pod.shape) for before in earlier.values()):
+                return False
+            earlier[pod.shape.serial] = pod.shape
+        return True
+
+    def all_fit(self, pods: Sequence[PodInfo]) -> bool:
+        """Whether all of them certainly fit into the cluster as it is, one after another."""
+        if not self.may_be_sure(pods):
+            return False
+        counts = {
+            pod.shape.serial: self._passing_count(pod) for pod in {each.shape.serial: each for each in pods}.values()
+        }
+        return all(counts[pod.shape.serial] > earlier for earlier, pod in enumerate(pods))
 
     def is_sure_before(self, node: str, pods: Sequence[PodInfo]) -> bool | None:
         """Whether all of them fit without the node, from what is known with it; None: some of them are to be looked at.
@@ -62,16 +76,10 @@ class Elsewhere:
 
     def is_sure_after(self, pods: Sequence[PodInfo]) -> bool:
         """The same for those that nothing was known of, now that the node and its pods are gone from the cache."""
-        view = self._cache.view()
-        for earlier, pod in enumerate(pods):
-            if self._passing.get(pod.shape.serial) is None:
-                try:
-                    fitting = len(filter_pod(self._profiles[pod.scheduler_name], pod, view).feasible_rows)
-                except CycleError:
-                    return False
-                if fitting <= earlier:
-                    return False
-        return True
+        return not any(
+            self._passing.get(pod.shape.serial) is None and self._count_now(pod) <= earlier
+            for earlier, pod in enumerate(pods)
+        )
 
     @cached_property
     def _has_own_hostnames(self) -> bool:
@@ -89,6 +97,17 @@ class Elsewhere:
         if shape.serial not in self._passing:
             self._passing[shape.serial] = None if _needs_others(shape) else self._filtered(pod)
         return self._passing[shape.serial]
+
+    def _passing_count(self, pod: PodInfo) -> int:
+        passing = self._passing_rows(pod)
+        return self._count_now(pod) if passing is None else int(np.count_nonzero(passing))
+
+    def _count_now(self, pod: PodInfo) -> int:
+        """On how many nodes of the cache, as it is now, the pod passes; none if filtering ends in an error."""
+        try:
+            return len(filter_pod(self._profiles[pod.scheduler_name], pod, self._cache.view()).feasible_rows)
+        except CycleError:
+            return 0
 
     def _filtered(self, pod: PodInfo) -> BoolArray | None:
         try:

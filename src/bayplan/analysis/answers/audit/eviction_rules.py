@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from bayplan.admission.priority import PREEMPT_NEVER
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated, name_of
 from bayplan.analysis.answers.audit.rules import Finding
-from bayplan.analysis.answers.audit.settling import Settled, Settling, can_be_decided, renewed
+from bayplan.analysis.answers.audit.settling import NewPod, Settled, Settling, can_be_decided, renewed
 from bayplan.controllers.ownership import is_active
 from bayplan.controllers.workloads.daemon_placement import pin
-from bayplan.core.cache import Cache
 from bayplan.core.columns.resources import BASIC_NAMES, CPU_NAME
 from bayplan.core.cycle import attempt
 from bayplan.model.kinds import object_key
@@ -38,10 +37,8 @@ def _of_the_queue(audited: Audited) -> Iterator[Finding]:
     planned = [new.pod for new in audited.planned.by_key.values() if can_be_decided(audited.asking, new.pod)]
     if not waiting and not planned:
         return
-    cache = audited.asking.cache()
-    for origin in {id(new.origin): new.origin for new in audited.planned.by_key.values()}.values():
-        for brought in origin.along:
-            cache.add(brought)
+    cache = audited.cache
+    origins = {id(new.origin): new.origin for new in audited.planned.by_key.values()}
 
     def with_new_priority(pod: Pod) -> Pod:
         new = renewed(pod)
@@ -50,7 +47,13 @@ def _of_the_queue(audited: Audited) -> Iterator[Finding]:
             new.spec.priority = audited.new_priority(maker.spec.template.spec)
         return new
 
-    yield from _said_of(audited, Settling(audited, cache, with_new_priority).settle([*waiting, *planned]))
+    with cache.trial():
+        for origin in origins.values():
+            for brought in origin.along:
+                cache.add(brought)
+        pods = [NewPod(pod, cache.info(pod)) for pod in (*waiting, *planned)]
+        settled = Settling(audited, cache, with_new_priority).settle(pods)
+    yield from _said_of(audited, settled)
 
 
 def _said_of(audited: Audited, settled: Settled) -> Iterator[Finding]:
@@ -75,7 +78,6 @@ def _daemons(audited: Audited) -> Iterator[Finding]:
     strongest = _strongest(audited)
     if strongest is None:
         return
-    cache: Cache | None = None
     for workload in audited.workloads:
         if not isinstance(workload, DaemonSet):
             continue
@@ -83,8 +85,7 @@ def _daemons(audited: Audited) -> Iterator[Finding]:
         lower = [pod for pod in running if (pod.spec.priority or 0) < strongest[0]]
         if not lower:
             continue
-        cache = cache or audited.asking.cache()
-        if _is_evicted(audited, cache, lower[0], strongest[0]):
+        if _is_evicted(audited, lower[0], strongest[0]):
             why = (
                 f"{object_key(lower[0])} on {lower[0].spec.node_name} has priority {lower[0].spec.priority or 0}, and "
                 f"{strongest[1]} has {strongest[0]}"
@@ -107,8 +108,9 @@ def _strongest(audited: Audited) -> tuple[int, str] | None:
     return found
 
 
-def _is_evicted(audited: Audited, cache: Cache, daemon: Pod, priority: int) -> bool:
+def _is_evicted(audited: Audited, daemon: Pod, priority: int) -> bool:
     """Whether a pod of that priority that needs all the room of its inferiors on the node evicts the daemon."""
+    cache = audited.cache
     node, profile = daemon.spec.node_name, audited.asking.profiles.get(daemon.spec.scheduler_name)
     row = cache.nodes.rows_by_name.get(node)
     if profile is None or row is None or not cache.nodes.alive[row]:

@@ -1,8 +1,9 @@
 """Constraints that no node can meet, however empty: tried by placing each workload alone into the empty cluster.
 
-Whatever does not fit there never will: a node selector or affinity that no node matches, a taint that is not
-tolerated, a request larger than any node, a volume in the wrong zone, more replicas than their spreading or
-anti-affinity leaves room for. Required affinity to other pods is judged on its own, by who is there to be near to.
+Workloads whose pods certainly fit there (see `elsewhere`) need no trial. Whatever does not fit there never will: a node
+selector or affinity that no node matches, a taint that is not tolerated, a request larger than any node, a volume in
+the wrong zone, more replicas than their spreading or anti-affinity leaves room for. Required affinity to other pods is
+judged on its own, by who is there to be near to.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated, name_of
+from bayplan.analysis.answers.audit.elsewhere import Elsewhere
 from bayplan.analysis.answers.audit.rules import Finding, in_short
 from bayplan.analysis.answers.audit.settling import can_be_decided, renewed
-from bayplan.analysis.answers.baseline import Baseline
 from bayplan.analysis.placement import Placer
 from bayplan.analysis.references import POD
 from bayplan.controllers.ownership import Workload, controller_reference, is_active
@@ -34,13 +35,17 @@ def impossible_findings(audited: Audited) -> Iterator[Finding]:
         return
     groups = list(_groups(audited))
     cache = _empty(audited)
-    baseline, placer = Baseline(cache, {}, {}), audited.asking.placer(cache, tries_gated=True)
+    placer, elsewhere = audited.asking.placer(cache, tries_gated=True), Elsewhere(audited.asking, cache)
     for name, pods in groups:
         new = [audited.with_new_claims(_without_affinity(pod)) for pod in pods]
-        for _, claims in new:
-            for claim in claims:
-                cache.add(claim)
-        yield from _alone_in_the_cluster(placer, baseline, name, [pod for pod, _ in new])
+        with cache.trial():
+            for _, claims in new:
+                for claim in claims:
+                    cache.add(claim)
+            fits = elsewhere.all_fit([cache.info(pod) for pod, _ in new])
+            finding = None if fits else _alone_in_the_cluster(placer, name, [pod for pod, _ in new])
+        if finding is not None:
+            yield finding
     yield from _near_to_nobody(audited, groups)
 
 
@@ -85,23 +90,18 @@ def _is_made_for_a_pod(obj: Object) -> bool:
     return isinstance(obj, ResourceClaim) and any(owner.kind == POD for owner in obj.metadata.owner_references)
 
 
-def _alone_in_the_cluster(placer: Placer, baseline: Baseline, name: str, pods: Sequence[Pod]) -> Iterator[Finding]:
-    placed: list[str] = []
+def _alone_in_the_cluster(placer: Placer, name: str, pods: Sequence[Pod]) -> Finding | None:
     for number, pod in enumerate(pods):
         outcome = placer.place(pod)
         if outcome.node is not None:
-            placed.append(outcome.node)
-        elif UNBOUND_IMMEDIATE in outcome.message:
-            break  # a provisioner will see to it, and until then nothing is known
-        elif not number:
-            yield Finding("never-fits", name, in_short(outcome.message))
-            break
-        else:
-            fitting = f"only {number:,} of its {len(pods):,} pods fit into the empty cluster"
-            why = f"{fitting}; then: {in_short(outcome.message)}"
-            yield Finding("too-many-replicas", name, why)
-            break
-    baseline.restore(placed)
+            continue
+        if UNBOUND_IMMEDIATE in outcome.message:
+            return None  # a provisioner will see to it, and until then nothing is known
+        if not number:
+            return Finding("never-fits", name, in_short(outcome.message))
+        fitting = f"only {number:,} of its {len(pods):,} pods fit into the empty cluster"
+        return Finding("too-many-replicas", name, f"{fitting}; then: {in_short(outcome.message)}")
+    return None
 
 
 def _without_affinity(pod: Pod) -> Pod:

@@ -15,8 +15,7 @@ from bayplan.analysis.answers.audit.audited import TIED_TO_NODES, Audited, is_re
 from bayplan.analysis.answers.audit.elsewhere import Elsewhere
 from bayplan.analysis.answers.audit.processes import in_processes
 from bayplan.analysis.answers.audit.rules import Finding, in_short
-from bayplan.analysis.answers.audit.settling import Settled, Settling, can_be_decided, renewed
-from bayplan.analysis.answers.baseline import Baseline
+from bayplan.analysis.answers.audit.settling import NewPod, Settled, Settling, can_be_decided, renewed
 from bayplan.controllers.ownership import controller_reference, is_active
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
@@ -94,33 +93,47 @@ class _Trial:
 
     def __init__(self, audited: Audited) -> None:
         self._audited = audited
-        self._cache = audited.asking.cache()
-        self._baseline = Baseline(self._cache, audited.cluster.pods, audited.nodes)
+        self._cache = audited.cache
         self._settling = Settling(audited, self._cache, renewed)
         self._elsewhere = Elsewhere(audited.asking, self._cache)
+        self._explained: set[str] = set()  # workloads of which it was said why a pod of theirs fits nowhere
 
     def fail(self, node: str) -> _Failure:
         """Let the node fail, and put everything back."""
         pods = self._to_be_placed(node)
-        infos = sorted(map(self._cache.info, pods), key=lambda info: -info.priority)
+        infos = sorted([new.info for new in pods], key=lambda info: -info.priority)
         may_be_sure = self._elsewhere.may_be_sure(infos)
         sure = self._elsewhere.is_sure_before(node, infos) if may_be_sure else False
         if sure:
             return _Failure(node)
-        cache, baseline = self._cache, self._baseline
-        for key in reversed(baseline.on_node(node)):
-            cache.remove_pod(key)
-        cache.remove_node(node)
-        if sure is None and self._elsewhere.is_sure_after(infos):
-            baseline.restore([node])
-            return _Failure(node)
-        settled = self._settling.settle(pods)
-        baseline.restore([node, *settled.touched], settled.placed)
+        cache = self._cache
+        with cache.trial():
+            for key in reversed(self._on_node(node)):
+                cache.remove_pod(key)
+            cache.remove_node(node)
+            if sure is None and self._elsewhere.is_sure_after(infos):
+                return _Failure(node)
+            settled = self._settling.settle(pods, self._is_first_of_its_workload)
         return self._failure(node, settled)
 
-    def _to_be_placed(self, node: str) -> list[Pod]:
-        pods = (self._audited.cluster.pods[key] for key in self._baseline.on_node(node))
-        return [renewed(pod) for pod in pods if is_recreated(pod) and can_be_decided(self._audited.asking, pod)]
+    def _is_first_of_its_workload(self, pod: Pod) -> bool:
+        """One message for each workload is enough."""
+        owner = self._audited.owner_name(pod)
+        if owner in self._explained:
+            return False
+        self._explained.add(owner)
+        return True
+
+    def _on_node(self, node: str) -> list[str]:
+        """Keys of its pods, in its own order."""
+        nodes, keys = self._cache.nodes, self._cache.pods.keys
+        return [keys[row] for row in nodes.pod_rows[nodes.rows_by_name[node]]]
+
+    def _to_be_placed(self, node: str) -> list[NewPod]:
+        pods = (self._audited.cluster.pods[key] for key in self._on_node(node))
+        return [
+            self._settling.new(pod) for pod in pods if is_recreated(pod) and can_be_decided(self._audited.asking, pod)
+        ]
 
     def _failure(self, node: str, settled: Settled) -> _Failure:
         owner_name = self._audited.owner_name

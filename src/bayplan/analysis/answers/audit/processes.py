@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 #: Fewer trials for each process are not worth another process.
-TRIALS_MIN = 50
+TRIALS_MIN = 1_000
 _CHUNKS_EACH = 8
 
 #: In a forked process: what it was forked for.

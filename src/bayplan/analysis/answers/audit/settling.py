@@ -12,11 +12,13 @@ import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
+from typing import NamedTuple
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated
 from bayplan.config.registry import queue_order
 from bayplan.core.cache import Cache
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.model.kinds import object_key
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodStatus
@@ -30,8 +32,13 @@ class Settled:
     stranded: list[tuple[Pod, str]] = field(default_factory=list)  # without a node, and why
     evictions: list[tuple[Pod, Pod]] = field(default_factory=list)  # preemptor and victim
     loops: list[tuple[Pod, Pod]] = field(default_factory=list)  # evictions with which a loop closes
-    placed: set[str] = field(default_factory=set)  # keys of pods that got a node, if only for a while
-    touched: dict[str, None] = field(default_factory=dict)  # nodes whose pods changed, in order
+
+
+class NewPod(NamedTuple):
+    """A pod that has no place yet."""
+
+    pod: Pod
+    info: PodInfo
 
 
 class Settling:
@@ -44,53 +51,59 @@ class Settling:
         self._renew = renew
         self._order = queue_order(audited.asking.profiles)
         self._placer = audited.asking.placer(cache)
-        # Answers for pods that are gone are forgotten, and most of these will be asked for again.
-        self._kinds = [cache.info(pod) for pod in audited.pods]
+        #: New pods by key. Many are needed again, and what was worked out for such pods is kept as long as they are.
+        self._new: dict[str, NewPod] = {}
 
-    def settle(self, pods: Iterable[Pod]) -> Settled:
-        """All of these pods are new, and none of them is in the cache."""
+    def new(self, gone: Pod) -> NewPod:
+        """The new pod that takes the place of this one."""
+        key = object_key(gone)
+        found = self._new.get(key)
+        if found is None:
+            pod = self._renew(gone)
+            found = self._new[key] = NewPod(pod, self._cache.info(pod))
+        return found
+
+    def settle(self, pods: Iterable[NewPod], explains: Callable[[Pod], bool] = lambda _: False) -> Settled:
+        """None of these pods is in the cache; `explains` tells which need a message if they fit nowhere."""
         result = Settled()
         self._placer.forget_nominations()
         arrivals = count()
-        waiting: list[tuple[object, int, Pod]] = []
+        waiting: list[tuple[object, int, NewPod]] = []
         pairs: set[tuple[str, str]] = set()
 
-        def enqueue(pod: Pod) -> None:
+        def enqueue(new: NewPod) -> None:
             arrival = next(arrivals)
-            heapq.heappush(waiting, (self._order(self._cache.info(pod), arrival), arrival, self._with_claims(pod)))
+            heapq.heappush(waiting, (self._order(new.info, arrival), arrival, self._with_claims(new)))
 
         def evict(preemptor: Pod, victim: Pod) -> None:
-            result.touched[victim.spec.node_name] = None
             result.evictions.append((preemptor, victim))
             one, other = object_key(preemptor), object_key(victim)
             pairs.add((one, other))
             if (other, one) in pairs:
                 result.loops.append((preemptor, victim))
             elif is_recreated(victim) and can_be_decided(self._audited.asking, victim):
-                enqueue(self._renew(victim))
+                enqueue(self.new(victim))
 
         here: dict[str, Pod] = {}
-        for pod in pods:
-            enqueue(pod)
+        for new in pods:
+            enqueue(new)
         while waiting:
-            pod = heapq.heappop(waiting)[2]
-            outcome = self._placer.place(pod)
+            pod, info = heapq.heappop(waiting)[2]
+            outcome = self._placer.place(pod, info, says_why=explains)
             if outcome.node is None:
                 result.stranded.append((pod, outcome.message))
             else:
-                result.touched[outcome.node] = None
-                result.placed.add(outcome.pod)
                 here[outcome.pod] = replace(pod, spec=replace(pod.spec, node_name=outcome.node))
             for key in outcome.victims:
                 evict(pod, here.pop(key) if key in here else self._audited.cluster.pods[key])
         return result
 
-    def _with_claims(self, pod: Pod) -> Pod:
+    def _with_claims(self, new: NewPod) -> NewPod:
         """The new pod knows its claims, which are new as well; those of its predecessor are gone."""
-        knowing, claims = self._audited.with_new_claims(pod)
+        knowing, claims = self._audited.with_new_claims(new.pod)
         for claim in claims:
             self._cache.add(claim)
-        return knowing
+        return new if knowing is new.pod else NewPod(knowing, self._cache.info(knowing))
 
 
 def renewed(pod: Pod) -> Pod:

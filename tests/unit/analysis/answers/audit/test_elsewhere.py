@@ -59,6 +59,22 @@ def test_there_must_be_a_node_for_each_pod_before_it(pods: int, sure: bool) -> N
     assert asked.is_sure_before("a", infos) is sure
 
 
+@pytest.mark.parametrize(
+    ("pattern", "pods", "fit"),
+    [
+        (plain("x"), 4, True),
+        (plain("x"), 5, False),
+        (plain("x").spread(ZONE, "app=z"), 4, True),
+        (plain("x").spread(ZONE, "app=z"), 5, False),
+        (plain("x").spread(ZONE, "app=x"), 2, False),
+        (plain("x").cpu("300"), 1, False),
+    ],
+)
+def test_identical_pods_fit_where_there_is_a_node_for_each(pattern: PodBuilder, pods: int, fit: bool) -> None:
+    asked, cache = elsewhere(*NODES)
+    assert asked.all_fit([cache.info(pattern.obj()) for _ in range(pods)]) is fit
+
+
 def test_pods_that_need_others_are_looked_at_without_the_node() -> None:
     asked, cache = elsewhere(*NODES, make.pod("db").labels(app="db").running("a"))
     near = [cache.info(make.pod("x").pod_affinity(HOST, "app=db").obj())]

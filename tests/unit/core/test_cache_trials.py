@@ -1,0 +1,121 @@
+"""After a trial a cache is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.support import cache_of, content_of
+
+from bayplan.core.cache import Cache
+from bayplan.core.columns.shapes import Port
+from bayplan.model.kinds import Object
+from bayplan.testing import builders as make
+
+OBJECTS: list[Object] = [
+    *(
+        make.node(name).zone("east" if name < "c" else "west").image(f"i-{name}", size_bytes=10**8).obj()
+        for name in "abcd"
+    ),
+    *(make.pod(f"p{n}").cpu("1").running("a").obj() for n in range(4)),
+    *(make.pod(f"w{n}").priority(n).nominated("b").obj() for n in range(3)),
+    *(make.pod(f"h{n}").port(80).running("c").obj() for n in range(2)),
+    make.pod("v").claim("c").running("d").obj(),
+    make.claim("c").obj(),
+]
+
+
+def swap_pods(cache: Cache) -> None:
+    cache.remove_pod("default/p0")
+    cache.remove_pod("default/p2")
+    cache.add_pod(make.pod("p0").cpu("2").obj(), "a")
+    cache.remove_pod("default/p0")
+
+
+def fail_a_node(cache: Cache) -> None:
+    for number in range(4):
+        cache.remove_pod(f"default/p{number}")
+    cache.remove_node("a")
+    cache.add_pod(make.pod("p0").cpu("2").obj(), "b")
+
+
+def fail_a_node_twice(cache: Cache) -> None:
+    fail_a_node(cache)
+    fail_a_node(cache)
+
+
+def fail_a_node_under_its_pods(cache: Cache) -> None:
+    cache.remove_node("a")
+
+
+def add_a_node(cache: Cache) -> None:
+    cache.add_node(make.node("aa").image("i-a", size_bytes=5).obj())
+    cache.add_pod(make.pod("x").obj(), "aa")
+    cache.view().nodes.name_ranks()
+
+
+def change_nominations(cache: Cache) -> None:
+    cache.remove_pod("default/w1")
+    cache.nominate(make.pod("x").obj(), "b")
+
+
+def write_claims(cache: Cache) -> None:
+    cache.add(make.claim("c").bound("v").obj())
+    cache.add(make.claim("other").obj())
+
+
+def free_a_port_that_two_hold(cache: Cache) -> None:
+    cache.remove_pod("default/h0")
+    cache.remove_pod("default/h1")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        swap_pods,
+        fail_a_node,
+        fail_a_node_under_its_pods,
+        add_a_node,
+        change_nominations,
+        write_claims,
+        free_a_port_that_two_hold,
+    ],
+)
+def test_what_is_done_is_undone(change: Callable[[Cache], None]) -> None:
+    cache = cache_of(*OBJECTS)
+    before = content_of(cache)
+    for _ in range(2):
+        with cache.trial():
+            change(cache)
+            assert content_of(cache) != before
+        assert content_of(cache) == before
+
+
+def test_an_error_ends_a_trial() -> None:
+    cache = cache_of(*OBJECTS)
+    before = content_of(cache)
+    with pytest.raises(KeyError), cache.trial():
+        fail_a_node_twice(cache)
+    assert content_of(cache) == before
+
+
+def test_a_port_that_was_free_before_stays_free() -> None:
+    """Upstream keeps a set: one of two holders that goes frees the port."""
+    cache = cache_of(*OBJECTS)
+    cache.remove_pod("default/h0")
+    row, port = cache.nodes.rows_by_name["c"], Port("TCP", 80, "0.0.0.0")
+    with cache.trial():
+        cache.remove_pod("default/h1")
+    assert not cache.ports.is_held(port, row)
+
+
+def test_a_row_that_is_put_back_has_the_version_it_had() -> None:
+    cache = cache_of(*OBJECTS)
+    before = list(cache.nodes.versions)
+    with cache.trial():
+        cache.remove_pod("default/p0")
+        first = list(cache.nodes.versions)
+    assert cache.nodes.versions == before
+    with cache.trial():
+        cache.remove_pod("default/p1")
+        assert first != before != cache.nodes.versions != first
