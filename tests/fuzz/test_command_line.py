@@ -143,6 +143,8 @@ def _problem(number: int) -> str:
 def _is_clear(line: str, case: Case) -> bool:
     if line.startswith(("note: ", "warning: ")) or line.startswith("error: and "):
         return True
+    if line.startswith("error: --"):
+        return True  # an option that does not go with the file
     named = any(path in line for path in case.spoilt) or NAMES_AN_OBJECT.search(line) is not None
     return line.startswith("error: ") and named and len(line) < 2_000
 

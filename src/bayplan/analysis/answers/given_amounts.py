@@ -13,7 +13,7 @@ from bayplan.model.meta import RawQuantity
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 
 #: Cores, and whole units of anything else, that no machine has.
-_CORES_MAX: Final = 10**9
+_CORES_MAX: Final = 10**7
 _UNITS_MAX: Final = 10**16
 
 

@@ -45,7 +45,7 @@ def first(found: NodePlan) -> str:
         ),
         (
             answer(bought=(Bought("small", "", 1, 0.000043),), bound=0.000043),
-            "Yes: 1 node for 0.000043 hold 5 pods; none are cheaper.",
+            "Yes: 5 pods fit with 1 more node for 0.000043; nothing cheaper is enough.",
         ),
         (answer(bought=None, bound=None), "No: no nodes of the catalog hold 5 pods."),
         (answer(bought=None, bound=7.0), "No: no nodes were found that hold 5 pods; they would cost at least 7."),

@@ -28,7 +28,7 @@ _FIELDS = ("name", "capacity", "price", "labels", "taints", "zones", "max")
 _REQUIRED = ("name", "capacity", "price")
 _MISSING: tuple[Any, ...] = (None, "", {})
 #: Others are mistakes, and beyond what a solver compares.
-_PRICE_MIN, _PRICE_MAX = 1e-6, 1_000_000_000
+_PRICE_MIN, _PRICE_MAX = 1e-6, 10_000_000_000
 _PODS_BY_DEFAULT = "110"  # as a kubelet has it
 
 
