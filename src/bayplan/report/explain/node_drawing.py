@@ -20,6 +20,7 @@ from bayplan.report.words import counted
 Plain = Mapping[str, Any]
 NODES_DRAWN = 24
 _LEAST_SEEN = 50  # the part of a bar that can still be seen
+_SEGMENTS_MAX = 2_000  # pods drawn one by one on a page; more make it heavy, and a bar a blur
 
 _LEGEND = {
     "high": "same or higher priority",
@@ -70,7 +71,8 @@ def nodes_to_draw(plain: Plain) -> list[str]:
 def node_cards(plain: Plain, nodes: Sequence[Occupancy], resources: Sequence[str]) -> Markup:
     """As many of the nodes as a page has room for, with a legend."""
     legend = [tag("span", tag("i", class_=f"seg {look}"), words) for look, words in _LEGEND.items()]
-    cards = [_card(plain, node, resources) for node in nodes]
+    at_most = _SEGMENTS_MAX // max(len(nodes) * len(resources), 1)
+    cards = [_card(plain, node, resources, at_most) for node in nodes]
     return joined(_hatches(), tag("p", legend, class_="legend"), tag("div", cards, class_="nodes"))
 
 
@@ -92,13 +94,13 @@ def _hatches() -> Markup:
     return tag("svg", tag("defs", patterns), class_="patterns", aria_hidden="true")
 
 
-def _card(plain: Plain, node: Occupancy, resources: Sequence[str]) -> Markup:
+def _card(plain: Plain, node: Occupancy, resources: Sequence[str], at_most: int) -> Markup:
     kind, said = _verdict(plain, node.node)
     return tag(
         "div",
         tag("b", node.node),
         tag("p", said, class_=kind),
-        [_bars(plain, node, place, resource) for place, resource in enumerate(resources)],
+        [_bars(plain, node, place, resource, at_most) for place, resource in enumerate(resources)],
         tag("p", counted(len(node.pods), "pod"), class_="facts"),
         class_=f"node {kind}",
     )
@@ -125,7 +127,8 @@ def _victims(plain: Plain, node: str) -> list[str]:
     return candidate["victims"] if candidate else []
 
 
-def _bars(plain: Plain, node: Occupancy, place: int, resource: str) -> Markup:
+def _bars(plain: Plain, node: Occupancy, place: int, resource: str, at_most: int) -> Markup:
+    """The node as it is, pod by pod unless these are more than `at_most`; below, with the pod in question."""
     victims = set(_victims(plain, node.node))
     kept = [pod for pod in node.pods if pod.pod not in victims]
     gone = [pod for pod in node.pods if pod.pod in victims]
@@ -146,22 +149,23 @@ def _bars(plain: Plain, node: Occupancy, place: int, resource: str) -> Markup:
     stays = segments(kept)
     new = _new_segment(plain, node.node, resource, offered, offered - _sum(kept, place))
     with_pod = [*_merged(stays), *new]
+    as_it_is = [*stays, *segments(gone, "victim")]
     return joined(
         tag("span", label, class_="facts"),
-        stack(f"{node.node}: {label}", [*stays, *segments(gone, "victim")]),
+        stack(f"{node.node}: {label}", as_it_is if len(as_it_is) <= at_most else _merged(as_it_is)),
         stack(f"{node.node} with the pod: {resource}", with_pod, "stack thin"),
     )
 
 
 def _merged(segments: Sequence[Segment]) -> list[Segment]:
-    """Neighbors of one look as one, without a title: the bar above has them one by one."""
-    merged: list[Segment] = []
+    """Those of one look as one."""
+    by_look: dict[str, list[Segment]] = {}
     for segment in segments:
-        if merged and merged[-1].look == segment.look:
-            merged[-1] = merged[-1]._replace(share=merged[-1].share + segment.share)
-        else:
-            merged.append(segment._replace(title="pods that stay"))
-    return merged
+        by_look.setdefault(segment.look, []).append(segment)
+    return [
+        Segment(look, sum(each.share for each in those), f"{counted(len(those), 'pod')}: {_LEGEND[look]}")
+        for look, those in by_look.items()
+    ]
 
 
 def _new_segment(plain: Plain, node: str, resource: str, offered: int, free: int) -> list[Segment]:

@@ -71,3 +71,13 @@ def test_of_many_nodes_the_best_and_some_others_are_drawn() -> None:
     assert len(drawn) == NODES_DRAWN
     assert drawn[0] == "n00"
     assert sum(name.startswith("t") for name in drawn) == NODES_DRAWN // 3
+
+
+def test_of_a_crowd_only_the_groups_are_drawn() -> None:
+    """A page of full nodes stays small."""
+    crowd = [make.pod(f"low-{number}").cpu("10m").running("a") for number in range(2_001)]
+    found = cards(
+        "default/x", make.node("a").capacity(cpu="100", pods=3_000), *crowd, make.pod("x").cpu("1").priority(5)
+    )
+    assert [[kind for kind, _ in bar] for bar in segments(found["a"])] == [["low"], ["low", "new"]]
+    assert "<title>2,001 pods: lower priority</title>" in found["a"]
