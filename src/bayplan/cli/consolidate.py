@@ -9,6 +9,7 @@ import click
 
 from bayplan.analysis.answers.moving.defrag import SECONDS
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, script_option, seconds_option
 from bayplan.cli.progress import progress_line
@@ -37,6 +38,7 @@ def command(
     pods of Jobs or pods that a budget protects are kept.
     """
     cluster = asked.cluster()
+    note_missing_budgets(cluster)
     with progress_line() as tell:
         answer = cluster.consolidate(
             selector=selector,

@@ -8,6 +8,7 @@ import click
 
 from bayplan.analysis.answers.moving.defrag import SECONDS
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, script_option, seconds_option
 from bayplan.cli.progress import progress_line
@@ -41,6 +42,7 @@ def command(asked: Asked, wanted: str, max_moves: int | None, seconds: float | N
     and Jobs, and other pods of the same workload are not moved.
     """
     cluster = asked.cluster()
+    note_missing_budgets(cluster)
     with progress_line() as tell:
         answer = cluster.defrag(
             wanted,

@@ -8,6 +8,7 @@ from bayplan.analysis.answers.gates import KINDS, gates_failed
 from bayplan.analysis.gates import parse_gates
 from bayplan.cli.answering import Asked, answer_options, details_option, read_noting, write_answer
 from bayplan.cli.completing import complete_node
+from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, fail_on_option
 from bayplan.report.answers.whatif import whatif_parts
@@ -59,6 +60,8 @@ def command(
     if not (applied or deleted or drained or add_nodes):
         raise click.UsageError("There is no change: use --apply, --delete, --drain or --add-nodes.")
     cluster = asked.cluster()
+    if drained:
+        note_missing_budgets(cluster)
     gates = parse_gates(fail_on, cluster, KINDS)
     answer = cluster.whatif(
         read_noting(applied),

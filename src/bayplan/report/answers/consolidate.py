@@ -44,8 +44,9 @@ def _row(answer: Consolidation, node: str, moves: int) -> tuple[str, ...]:
 def _summary(answer: Consolidation) -> Sentence:
     total, found = counted(answer.candidates, "node"), len(answer.nodes)
     if not found:
-        more = "none can be" if answer.is_proven else _unsettled(answer)
-        return Sentence(f"No: none of {total} was found that could be given back; {more}.", Tone.BAD)
+        if answer.is_proven:
+            return Sentence(f"No: none of {total} can be given back.", Tone.BAD)
+        return Sentence(f"No: none of {total} was found that can be given back; {_unsettled(answer)}.", Tone.BAD)
     moves = f"{counted(answer.moves, 'pod')} {'moves' if answer.moves == 1 else 'move'}"
     proof = "no more can be" if answer.is_proven else _unsettled(answer)
     return Sentence(f"Yes: {found} of {total} can be given back if {moves}; {proof}.", Tone.GOOD)

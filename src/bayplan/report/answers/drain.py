@@ -165,7 +165,8 @@ def _found(answer: Draining) -> str:
     waiting = {pod for node in answer.nodes for pod in node.pending}
     if not moving:
         return "there are no pods to move"
-    everyone = {1: "its pod gets", 2: "both pods get"}.get(len(moving), f"all {counted(len(moving), 'pod')} get")
+    owner = "its" if len(answer.nodes) == 1 else "their"
+    everyone = {1: f"{owner} pod gets", 2: "both pods get"}.get(len(moving), f"all {counted(len(moving), 'pod')} get")
     found = f"{everyone} a node"
     if waiting:
         found += f", {len(waiting)} of them only when a node is back" if len(moving) > 1 else " when the node is back"

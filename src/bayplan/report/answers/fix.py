@@ -50,6 +50,10 @@ def fix_parts(answer: Fixes) -> Iterator[Part]:
         yield Sentence(f"{answer.pod} needs no fix: it is running on {answer.runs_on}.", Tone.GOOD)
         return
     yield from _headline(answer)
+    if answer.unsure:
+        kinds = listed(answer.unsure, last="or")
+        text = f"Not certain: the input has no {kinds}. If the cluster has one, ask again with complete input."
+        yield Sentence(text, Tone.WARN)
     details: list[Part] = []
     if answer.fixes:
         yield Heading(_table_title(answer))

@@ -55,15 +55,18 @@ def _summary(answer: NodePlan) -> Sentence:
     if not answer.pods:
         return Sentence("Yes: no pod is pending, so no nodes are needed.", Tone.GOOD)
     if not number:
-        return Sentence(f"Yes: {pods} fit on the existing nodes{failing}.", Tone.GOOD)
-    return Sentence(
-        f"Yes: {counted(number, 'node')} for {_money(answer.price)} hold {pods}{failing}; {_proof(answer)}.", Tone.GOOD
-    )
+        return Sentence(f"Yes: {pods} {_fit(answer.pods)} on the existing nodes{failing}.", Tone.GOOD)
+    nodes = f"{counted(number, 'more node')} for {_money(answer.price)}"
+    return Sentence(f"Yes: {pods} {_fit(answer.pods)} with {nodes}{failing}; {_proof(answer)}.", Tone.GOOD)
+
+
+def _fit(pods: int) -> str:
+    return "fits" if pods == 1 else "fit"
 
 
 def _proof(answer: NodePlan) -> str:
     if answer.is_proven:
-        return "none are cheaper"
+        return "nothing cheaper is enough"
     return f"at least {_money(answer.bound or 0)} is needed, so it may be up to {percent(answer.gap)} too much"
 
 

@@ -23,6 +23,7 @@ from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.analysis.answers.playing import cluster_after, settled
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import is_pending
+from bayplan.analysis.input_gaps import missing_for
 from bayplan.analysis.references import POD, Reference, parse_reference
 from bayplan.controllers.ownership import Ownership, is_terminal, key_of
 from bayplan.model.cluster import PriorityClass
@@ -44,6 +45,13 @@ def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> F
 
     Whatever else is pending is placed first, as it will be: a fix for a node that another pod takes would be none.
     """
+    answer = _fixes_if_started(asking, text, namespace)
+    pod = asking.cluster.pods.get(answer.pod)
+    missing = missing_for(pod, asking.cluster.gaps) if pod is not None and not answer.runs_on else []
+    return replace(answer, unsure=tuple(gap.kind.__name__ for gap in missing))
+
+
+def _fixes_if_started(asking: Asking, text: str, namespace: str) -> Fixes:
     running = started(asking.cluster, text, namespace)
     if running is None:
         return _fixes_when_settled(asking, text, namespace)
