@@ -161,6 +161,8 @@ _PLACES: dict[type, tuple[str, bool]] = {
     ResourceSlice: ("resource_slices", False),
     DeviceTaintRule: ("taint_rules", False),
 }
+#: The attributes of `Objects` that hold objects.
+HOLDING = tuple(attribute for attribute, _ in _PLACES.values())
 
 
 @dataclass(slots=True)
