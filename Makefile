@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check programs fmt search sim torture fuzz update bench soak clean
+.PHONY: setup run test check programs fmt dist search sim torture fuzz update answers bench soak clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -46,9 +46,19 @@ fmt: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# A release in dist/: sources, a wheel, the kubectl plugin: make dist URL=where-they-will-be.
+URL ?=
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python deploy/distributions.py dist $(URL)
+
 # What scenarios lead to now, written into them for a reader to judge.
 update: $(STAMP)
 	BAYPLAN_UPDATE=1 $(PYTEST) tests/scenarios
+
+# Every answer in the table carried out with kubectl; writes docs/answers-checked.md.
+answers: $(STAMP)
+	PYTHONPATH=. $(BIN)/python tests/answers/write_page.py
 
 # Property tests with examples that no run has tried before: make search [PROFILE=long].
 PROFILE ?= new

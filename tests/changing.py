@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
@@ -10,6 +11,7 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.course import Course
 from bayplan.analysis.answers.whatif import WhatIf
 from bayplan.model.workloads import ReplicaSet
+from bayplan.report.answers.parts import Details, Part
 from bayplan.testing import builders as make
 from bayplan.testing.building import Builder
 from bayplan.testing.pods import PodBuilder
@@ -32,3 +34,8 @@ def owned(name: str, owner: Builder[Any] = SOMEBODY) -> PodBuilder:
 
 def whatif(cluster: Cluster, *applied: Builder[Any], **rest: Any) -> WhatIf:
     return cluster.whatif([thing.dict() for thing in applied], **rest)
+
+
+def unfolded(parts: Iterable[Part]) -> list[Part]:
+    """An answer with what is in its details."""
+    return [each for part in parts for each in (part.parts if isinstance(part, Details) else [part])]

@@ -48,7 +48,7 @@ PICTURES: Commands = {
 }
 #: Of the example for changes.
 CHANGES: Commands = {
-    "whatif --apply search.yaml": lambda cluster: whatif_parts(cluster.whatif([EXAMPLE / "search.yaml"]), {}),
+    "whatif --apply search.yaml --details": lambda cluster: whatif_parts(cluster.whatif([EXAMPLE / "search.yaml"]), {}),
     "drain -l pool=a --rolling --details": lambda cluster: drain_parts(cluster.drain(selector="pool=a", rolling=True)),
 }
 

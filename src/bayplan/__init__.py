@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cluster", "InvalidObject", "__version__", "compare", "load_trace", "simulate", "write_report"]
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 #: The same places as above, to import from when a name is first used.
 _HOMES = {

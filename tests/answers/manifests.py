@@ -181,6 +181,13 @@ def apart(name: str, key: str = HOST) -> Document:
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
+def preferably_apart(name: str) -> Document:
+    """An affinity: pods of the workload in different places, where that is possible."""
+    term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": name}}}
+    preferred = [{"weight": 100, "podAffinityTerm": term}]
+    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+
+
 def spread(name: str, key: str = ZONE) -> list[Document]:
     selector = {"matchLabels": {"app": name}}
     return [{"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}]

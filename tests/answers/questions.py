@@ -7,15 +7,26 @@ from dataclasses import dataclass, field
 
 from tests.answers.checking import (
     Check,
+    check_capacity,
+    check_consolidate,
+    check_drain,
+    check_explain,
+    check_exposure,
     check_fix,
+    check_moves,
     check_needs_no_fix,
+    check_place,
+    check_plan,
+    check_whatif,
 )
 from tests.answers.manifests import (
+    HOST,
     Document,
     claim,
     deployment,
     device_claim_template,
     node,
+    pod,
     pod_spec,
     storage_class,
     volume,
@@ -63,7 +74,10 @@ def applied(file: str) -> str:
     return f"kubectl apply -f {file}"
 
 
-ANOTHER_NODE = {"node.json": [node("n9")]}
+CATALOG = [
+    {"name": "m4", "capacity": {"cpu": "4", "memory": "16Gi"}, "price": 1.1},
+    {"name": "m8", "capacity": {"cpu": "8", "memory": "32Gi"}, "price": 2},
+]
 NEW_APP = {"new.json": [deployment("new", 1, pod_spec("3", priorityClassName="high"))]}
 
 QUESTIONS: tuple[Question, ...] = (
@@ -186,5 +200,184 @@ QUESTIONS: tuple[Question, ...] = (
         "misspelt node selector",
         cluster="selector-misspelt",
         kinds=NODES_AND_PODS,
+    ),
+    fix(
+        "cpu-statefulset-nodes-and-pods",
+        "statefulset/db",
+        "cpu request",
+        cluster="cpu-statefulset",
+        kinds=NODES_AND_PODS,
+        option=2,
+    ),
+    fix(
+        "selector-misspelt-job-nodes-and-pods",
+        "job/import",
+        "misspelt node selector",
+        cluster="selector-misspelt-job",
+        kinds=NODES_AND_PODS,
+    ),
+    fix("cordoned-nodes-and-pods", "deployment/web", "cordoned node", cluster="cordoned", kinds=NODES_AND_PODS),
+    fix(
+        "priority-without-classes",
+        "deployment/web",
+        "priority too low",
+        cluster="priority",
+        kinds=f"{NODES_AND_PODS},deploy,rs",
+        option=2,
+    ),
+    # Draining.
+    Question("drain-roomy", "drain n1", "a node that can be drained", "roomy", check_drain),
+    Question("drain-daemonset", "drain n1", "a node with a daemon", "roomy-daemonset", check_drain),
+    Question("drain-statefulset", "drain n1", "a node with a pod of a StatefulSet", "roomy-statefulset", check_drain),
+    Question("drain-rolling", "drain --rolling n1 n2", "two nodes, one after the other", "roomy", check_drain),
+    Question("drain-full", "drain n1", "no room elsewhere", "full", check_drain, by_hand="kubectl drain n1"),
+    Question(
+        "drain-protected",
+        "drain n1",
+        "a disruption budget",
+        "protected",
+        check_drain,
+        by_hand="! kubectl drain n1 --timeout 2s",
+    ),
+    Question(
+        "drain-preempts",
+        "drain n1",
+        "pods that preempt others",
+        "important-and-unimportant",
+        check_drain,
+        by_hand="kubectl drain n1",
+    ),
+    # Changes.
+    Question(
+        "whatif-new",
+        "whatif --apply new.json",
+        "a workload that preempts",
+        "tight",
+        check_whatif,
+        "new",
+        files=NEW_APP,
+        by_hand=applied("new.json"),
+    ),
+    Question(
+        "whatif-scaled",
+        "whatif --apply web.json",
+        "more replicas than fit",
+        "tight",
+        check_whatif,
+        files={"web.json": [deployment("web", 6, pod_spec("2"))]},
+        by_hand="kubectl scale deployment web --replicas 6",
+    ),
+    Question(
+        "whatif-deleted",
+        "whatif --delete deployment/other",
+        "a workload that makes room",
+        "priority",
+        check_whatif,
+        by_hand="kubectl delete deployment other",
+    ),
+    Question("whatif-drained", "whatif --drain n1", "a node less", "full", check_whatif, by_hand="kubectl drain n1"),
+    Question(
+        "whatif-rollout",
+        "whatif --apply web.json",
+        "a new template",
+        "roomy",
+        check_whatif,
+        files={"web.json": [deployment("web", 3, pod_spec("2"))]},
+        by_hand=applied("web.json"),
+    ),
+    # Moving pods.
+    Question(
+        "defrag-new",
+        "defrag --for pod.json",
+        "room for a large pod",
+        "tight",
+        check_moves,
+        "pod",
+        files={"pod.json": [pod("large", pod_spec("4"))]},
+        by_hand=applied("pod.json"),
+    ),
+    Question(
+        "defrag-pending",
+        "defrag --for deployment/new",
+        "room for a pending pod",
+        "fragmented",
+        check_moves,
+        "new",
+        files={"large.json": [deployment("new", 1, pod_spec("3"))]},
+        later=applied("large.json"),
+    ),
+    Question("consolidate", "consolidate", "nodes that can be given back", "roomy", check_consolidate),
+    # How many fit.
+    Question("capacity", "capacity --workload deployment/web", "how many more fit", "probe", check_capacity),
+    Question(
+        "capacity-spread",
+        "capacity --workload deployment/web",
+        "how many more fit, with a spread",
+        "probe-spread",
+        check_capacity,
+    ),
+    Question(
+        "capacity-host-port",
+        "capacity --workload deployment/web",
+        "how many more fit, with a host port",
+        "probe-host-port",
+        check_capacity,
+    ),
+    Question(
+        "exposure",
+        "exposure deployment/web",
+        "what could evict a pod",
+        "tight",
+        check_exposure,
+        by_hand=applied("pod.json"),
+        files={"pod.json": [pod("large", pod_spec("1001m", priorityClassName="low", nodeSelector={HOST: "n2"}))]},
+    ),
+    Question(
+        "plan",
+        "plan --nodes catalog.yaml --pods new.json",
+        "the cheapest nodes for a workload",
+        "tight",
+        check_plan,
+        files={
+            "catalog.yaml": CATALOG,
+            "new.json": [deployment("new", 3, pod_spec("2"))],
+            "nodes.json": [node("m4-1")],
+        },
+        by_hand="kubectl apply -f nodes.json && kubectl apply -f new.json",
+    ),
+    # One pod.
+    Question(
+        "explain-next",
+        "explain deployment/web",
+        "where the next pod goes",
+        "roomy",
+        check_explain,
+        by_hand="kubectl scale deployment web --replicas 4",
+    ),
+    Question(
+        "explain-preempts",
+        "explain deployment/new -f dump.json -f new.json",
+        "a pod that preempts",
+        "tight",
+        check_explain,
+        "new",
+        files=NEW_APP,
+        by_hand=applied("new.json"),
+    ),
+    Question("explain-cpu", "explain deployment/web", "cpu request", "cpu-for-all", check_explain),
+    Question("explain-spread", "explain deployment/web", "topology spread", "spread", check_explain),
+    Question(
+        "explain-volume",
+        "explain deployment/web",
+        "volume in a zone that is full",
+        "volume-in-a-full-zone",
+        check_explain,
+    ),
+    Question(
+        "explain-devices", "explain deployment/web", "no matching device", "devices-that-do-not-match", check_explain
+    ),
+    Question("place", "place -f cluster.json", "all pods of a cluster that does not run yet", "tight", check_place),
+    Question(
+        "place-spread", "place -f cluster.json", "all pods of a cluster that does not run yet", "spread", check_place
     ),
 )

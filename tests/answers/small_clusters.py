@@ -9,6 +9,7 @@ from tests.answers.manifests import (
     ZONE,
     Document,
     apart,
+    budget,
     claim,
     cron_job,
     daemon_set,
@@ -21,6 +22,7 @@ from tests.answers.manifests import (
     node,
     pod,
     pod_spec,
+    preferably_apart,
     priority_class,
     required_nodes,
     spread,
@@ -35,6 +37,7 @@ from tests.answers.manifests import (
 Objects = list[Document]
 
 TWO = [node("n1"), node("n2")]
+THREE = [node("n1"), node("n2"), node("n3")]
 POOLS = [node("a1", labels={"pool": "general"}), node("a2", labels={"pool": "general"})]
 ZONES = [node("a", labels={ZONE: "a"}), node("b", labels={ZONE: "b"})]
 CLASSES = [priority_class("low", 10), priority_class("high", 1000)]
@@ -97,8 +100,8 @@ CLUSTERS: dict[str, Objects] = {
     "spread": [
         *ZONES,
         node("c", labels={ZONE: "c"}, cordoned=True),
-        deployment("web", 4, pod_spec(topologySpreadConstraints=spread("web"))),
         deployment("filler", 1, pod_spec("3", nodeSelector={ZONE: "b"})),
+        deployment("web", 4, pod_spec(topologySpreadConstraints=spread("web"))),
     ],
     "host-port": [*TWO, deployment("web", 3, pod_spec(ports=[{"containerPort": 80, "hostPort": 8080}]))],
     "pods-per-node": [node("n1", pods=2), node("n2", pods=2, cordoned=True), deployment("web", 4, pod_spec("100m"))],
@@ -194,4 +197,37 @@ CLUSTERS: dict[str, Objects] = {
     "suspended-job-that-fits": [*TWO, job("import", 2, pod_spec(), suspend=True)],
     "suspended-job": [*POOLS, job("import", 2, pod_spec(nodeSelector={"pool": "generall"}), suspend=True)],
     "runs": [*TWO, deployment("web", 2, pod_spec())],
+    # For questions about changes.
+    "tight": [
+        *THREE,
+        *CLASSES,
+        deployment("web", 3, pod_spec("2")),
+        deployment("api", 2, pod_spec("1", priorityClassName="low")),
+        budget("web", minAvailable=2),
+    ],
+    "full": [*THREE, deployment("web", 3, pod_spec("3")), budget("web", minAvailable=2)],
+    "roomy": [*THREE, deployment("web", 3, pod_spec()), budget("web", minAvailable=2)],
+    "roomy-daemonset": [*THREE, daemon_set("agent", pod_spec("100m")), deployment("web", 3, pod_spec())],
+    "roomy-statefulset": [*THREE, stateful_set("db", 3, pod_spec()), budget("db", maxUnavailable=1)],
+    "protected": [*THREE, deployment("web", 3, pod_spec()), budget("web", minAvailable=3)],
+    "important-and-unimportant": [
+        *TWO,
+        *CLASSES,
+        deployment("web", 2, pod_spec("2", priorityClassName="high", affinity=apart("web"))),
+        deployment("batch", 2, pod_spec("2", priorityClassName="low", affinity=apart("batch"))),
+        node("n3"),
+    ],
+    "fragmented": [
+        *THREE,
+        deployment("web", 3, pod_spec("1", affinity=apart("web"))),
+        deployment("api", 3, pod_spec("1", affinity=preferably_apart("api"))),
+        budget("web", maxUnavailable=1),
+    ],
+    "probe": [node("n1"), node("n2", "3"), node("n3", taint="dedicated=db"), deployment("web", 0, pod_spec())],
+    "probe-spread": [
+        *ZONES,
+        node("b2", labels={ZONE: "b"}),
+        deployment("web", 0, pod_spec(topologySpreadConstraints=spread("web"))),
+    ],
+    "probe-host-port": [*THREE, deployment("web", 0, pod_spec(ports=[{"containerPort": 80, "hostPort": 80}]))],
 }

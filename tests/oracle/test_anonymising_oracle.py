@@ -36,7 +36,7 @@ UNKNOWN_NAMES = ("claim", "request", "cause")
 #: Where messages have names, or the text of an expression.
 NAMES_INSIDE = re.compile(
     r'device\.attributes.*|"[^"]*"|(?<=request )\S+|(?<=class )\S+|(?<=claim )\S+|(?<=device )\S+|(?<=taint )\S+'
-    r"|(?<=Insufficient )[\w/.-]*\w"
+    r"|(?<=tainted )[^:]+|(?<=too little ).*(?= left)|(?<=Insufficient )[\w/.-]*\w"
 )
 #: What is between the reasons in a message; their order depends on names inside.
 BETWEEN_REASONS = re.compile(r"[:,.] ")

@@ -18,6 +18,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from tests.web.test_hostile_pages import EVIL
 
 from bayplan.web.dashboard import Dashboard
 from bayplan.worlds.hosting import HostedCluster, Hosting
@@ -300,3 +301,28 @@ def test_causes_are_named_as_in_the_answer_of_the_command(cluster: Running, open
         "1 node: claim default/c, request fast: these nodes have no devices"
     )
     assert opened.faults == []
+
+
+def test_texts_of_users_stay_text(cluster: Running, opened: Opened) -> None:
+    """Names are checked by the API server; messages, reasons and images are whatever clients write."""
+    dialogs: list[str] = []
+    opened.page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    container = {"name": "main", "image": f"evil{EVIL.replace(' ', '')}"}
+    pod = {"metadata": {"name": "evil", "annotations": {"note": EVIL}}, "spec": {"containers": [container]}}
+    cluster.create("/api/v1/namespaces/default/pods", {"apiVersion": "v1", "kind": "Pod", **pod})
+    event = {
+        "metadata": {"name": "evil"},
+        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "evil"},
+        **dict.fromkeys(("reason", "message", "reportingComponent"), EVIL),
+        "type": "Warning",
+    }
+    cluster.create("/api/v1/namespaces/default/events", {"apiVersion": "v1", "kind": "Event", **event})
+    page = opened.page
+    page.goto(f"{cluster.url}/#token={TOKEN}")
+    expect(page.locator("body")).to_contain_text("alert(1)")
+    page.locator('[data-pod="default/evil"]').first.click()
+    expect(page.locator("#panel")).to_be_visible()
+    active = "[onerror], [onload], img:not([src='/dashboard/icon.svg']), iframe, a[href^='javascript']"
+    assert page.locator(active).count() == 0
+    assert dialogs == opened.faults == []
+    assert {urlsplit(url).hostname for url in opened.requested} == {"127.0.0.1"}

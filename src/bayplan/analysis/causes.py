@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any
 
 from bayplan.analysis.device_causes import device_causes
-from bayplan.analysis.near_matches import meant_pair
 from bayplan.analysis.shortage import used_or_promised
 from bayplan.analysis.written import written_amount, written_selector, written_taint, written_terms
 from bayplan.core.columns import ABSENT, IntArray, RowArray
@@ -36,6 +35,7 @@ from bayplan.core.plugins.taint_toleration import taints_of
 from bayplan.core.plugins.volume_binding import NODE_CONFLICT
 from bayplan.core.plugins.volume_claims import claim_use
 from bayplan.core.plugins.volume_zone import TOPOLOGY_LABELS
+from bayplan.model.near_matches import meant_pair
 from bayplan.model.node import Taint
 from bayplan.model.pod import PodAffinityTerm
 from bayplan.model.storage import PersistentVolume

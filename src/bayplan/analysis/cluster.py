@@ -6,7 +6,7 @@ existing ones. Nothing is written, and answering a question does not change the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
+    from bayplan.analysis.answers.asking import Tell
     from bayplan.analysis.answers.audit.auditing import Audit
     from bayplan.analysis.answers.capacity import Capacity
     from bayplan.analysis.answers.changes import Given
@@ -232,6 +233,7 @@ class Cluster(ClusterObjects):
         config: ConfigSource = None,
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
+        tell: Tell | None = None,
     ) -> Defrag:
         """Which running pods have to move, in which order, so that a pod fits: the fewest that could be found.
 
@@ -243,7 +245,7 @@ class Cluster(ClusterObjects):
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.moving.defrag import Limits, defrag  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, tell)
         return defrag(asking, wanted, namespace, Limits.of(max_moves, seconds))
 
     def consolidate(
@@ -256,6 +258,7 @@ class Cluster(ClusterObjects):
         config: ConfigSource = None,
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
+        tell: Tell | None = None,
     ) -> Consolidation:
         """Which nodes can be given back: as many as could be found, with every pod running elsewhere.
 
@@ -266,7 +269,7 @@ class Cluster(ClusterObjects):
         from bayplan.analysis.answers.moving.consolidate import Wish, consolidate  # noqa: PLC0415
         from bayplan.analysis.answers.moving.defrag import SECONDS  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, tell)
         return consolidate(asking, Wish(selector, max_nodes, max_moves, SECONDS if seconds is None else seconds))
 
     def plan(
@@ -278,6 +281,7 @@ class Cluster(ClusterObjects):
         config: ConfigSource = None,
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
+        tell: Tell | None = None,
     ) -> NodePlan:
         """The cheapest nodes of a catalog that hold all pending pods, with a lower bound for their price.
 
@@ -292,7 +296,7 @@ class Cluster(ClusterObjects):
         from bayplan.analysis.answers.planning.plan import SECONDS, plan  # noqa: PLC0415
 
         types = catalog_of(catalog) if isinstance(catalog, list) else read_catalog(catalog)
-        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, tell)
         return plan(asking, types, survive=survive, seconds=SECONDS if seconds is None else seconds)
 
     def capacity(
@@ -343,16 +347,16 @@ class Cluster(ClusterObjects):
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
         processes: int = 1,
-        tell: Callable[[int, int], None] | None = None,
+        tell: Tell | None = None,
     ) -> Audit:
         """Problems found before they hurt; `ignored` are names of rules to skip. What happens if a node fails is
-        tried for every node, in up to so many `processes` (on Linux); `tell` is told how many of how many are done.
+        tried for every node, in up to so many `processes` (on Linux); `tell` is told how many are done.
         """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.audit.auditing import audit  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims)
-        return audit(asking, ignored=ignored, processes=processes, tell=tell)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, tell)
+        return audit(asking, ignored=ignored, processes=processes)
 
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""
@@ -414,12 +418,13 @@ class Cluster(ClusterObjects):
         namespace: str = DEFAULT_NAMESPACE,
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
+        tell: Tell | None = None,
     ) -> Fixes:
         """Which changes would let this pending pod, or the next pod of this workload, run? The smallest come first."""
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.fixing.fixing import fixes_of  # noqa: PLC0415
 
-        return fixes_of(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace)
+        return fixes_of(Asking.about(self, config, feature_gates, foreign_victims, tell), pod, namespace)
 
 
 def _bound(pod: Pod, nodes: Mapping[str, str]) -> Pod:

@@ -18,7 +18,7 @@ from bayplan.analysis.answers.owners import belongs_to
 from bayplan.analysis.default_storage_class import missing_default_class
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
 from bayplan.analysis.explanation import Siblings, Subject
-from bayplan.analysis.input_gaps import Gap, gaps_in
+from bayplan.analysis.input_gaps import Gap, gaps_in, may_lack_budgets
 from bayplan.analysis.profiles import fault_of
 from bayplan.analysis.references import POD, Reference, close_matches, misread_kind, not_found, parse_reference, written
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
@@ -32,6 +32,7 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.queue.entrance import may_enter
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
+from bayplan.model.near_matches import did_you_mean
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.reading import Sources, locating, without_garbage_collection
 from bayplan.model.resource_claims import ResourceClaim
@@ -193,6 +194,11 @@ class ClusterObjects:
         """Kinds that the input refers to and does not have."""
         return [] if self._is_whole else gaps_in(self.objects)
 
+    @property
+    def may_lack_budgets(self) -> bool:
+        """Whether there are no PodDisruptionBudgets, perhaps because the input leaves them out."""
+        return not self._is_whole and may_lack_budgets(self.objects)
+
     @cached_property
     def _claim_templates(self) -> Templates:
         return templates_among(self.objects)
@@ -259,8 +265,7 @@ class ClusterObjects:
             if pod is not None:
                 return _wanted(pod)
         message = f"not found in the input{misread_kind(reference)}"
-        close = close_matches(reference, self._references())
-        raise not_found(str(reference), f"{message}; did you mean {' or '.join(close)}?" if close else message)
+        raise not_found(str(reference), f"{message}{did_you_mean(close_matches(reference, self._references()))}")
 
     def _references(self) -> list[str]:
         workloads = (obj for obj in self.objects if isinstance(obj, (*WORKLOADS, CronJob)))

@@ -19,6 +19,7 @@ from bayplan.model.cluster import Namespace, PriorityClass, Service
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodAffinityTerm, PodSpec
+from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.resource_claims import ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from bayplan.model.structs import replace
@@ -77,6 +78,22 @@ def gaps_in(objects: Sequence[Object]) -> list[Gap]:
     if found and Service in missing and any(isinstance(obj, Pod) and was_created(obj.metadata) for obj in objects):
         found[Service] = 0  # nothing names one, but every cluster has one: it was left out with the others
     return [Gap(kind, found[kind]) for kind in _AFFECTED if kind in found]
+
+
+def may_lack_budgets(objects: Iterable[Object]) -> bool:
+    """Whether this is a dump without any PodDisruptionBudget, which may have been left out."""
+    is_dump = False
+    for obj in objects:
+        if isinstance(obj, PodDisruptionBudget):
+            return False
+        is_dump = is_dump or (isinstance(obj, Pod) and was_created(obj.metadata))
+    return is_dump
+
+
+def missing_for(pod: Pod, gaps: Iterable[Gap]) -> list[Gap]:
+    """Of the missing kinds those that say where this pod fits."""
+    needed = set(_references(pod))
+    return [gap for gap in gaps if gap.kind in needed and gap.affects in (_VOLUMES, _DEVICES)]
 
 
 def dump_command(gaps: Iterable[Gap]) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import islice
 
 from bayplan.client.paths import plural_of
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import KINDS
+from bayplan.model.near_matches import near
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 POD = "Pod"
@@ -120,8 +120,7 @@ def close_matches(wanted: Reference, known: Collection[str]) -> list[str]:
     longer = (near for near in _in_namespace(known, wanted.namespace) if near.rpartition("/")[2].startswith(f"{name}-"))
     asked = written(wanted.kind, wanted.namespace, name)
     compared = known if len(known) <= _COMPARED_MAX else list(_in_namespace(known, wanted.namespace))[:_COMPARED_MAX]
-    similar = get_close_matches(asked, compared, n=_SHOWN_MAX, cutoff=0.75)
-    found = dict.fromkeys([*same_name[:_SHOWN_MAX], *_first(longer), *similar])
+    found = dict.fromkeys([*same_name[:_SHOWN_MAX], *_first(longer), *near(asked, compared)])
     return list(found)[:_SHOWN_MAX]
 
 

@@ -9,9 +9,9 @@ import click
 
 from bayplan.analysis.answers.audit.rules import RULES, Level
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
-from bayplan.cli.audit_progress import failures_bar
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
+from bayplan.cli.progress import progress_line
 from bayplan.model.reading import lines_in
 from bayplan.report.answers.audit import audit_parts
 from bayplan.report.answers.sarif import sarif
@@ -49,7 +49,7 @@ def command(asked: Asked, fail_on: str, ignored: tuple[str, ...]) -> int:
     workload could run in the empty cluster, and which pods the pending ones would evict.
     """
     cluster = asked.cluster()
-    with failures_bar() as tell:
+    with progress_line() as tell:
         answer = cluster.audit(ignored=ignored, processes=os.cpu_count() or 1, tell=tell, **asked.settings())
     if asked.output == _SARIF:
         lines = lines_in(dict.fromkeys(finding.source for finding in answer.findings if finding.source))

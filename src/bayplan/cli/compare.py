@@ -8,7 +8,8 @@ from bayplan.analysis.simulation.results.comparison import compare, short_names
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.run_files import read_runs
 from bayplan.cli.options import output_option, report_option
-from bayplan.cli.simulation_output import check_report, show_compared, write_report_to
+from bayplan.cli.output_files import check_file
+from bayplan.cli.simulation_output import show_compared, write_report_to
 from bayplan.model.errors import Fault, InvalidObject
 
 
@@ -22,7 +23,7 @@ def command(files: tuple[str, ...], report: str | None, output: str) -> None:
     Shows the figures side by side, waiting times by priority class, pods that were placed on a different node or at a
     different time, and preemptions that happened in only one run. Warns if seeds or inputs differ.
     """
-    check_report(report)
+    check_file("--report", report)
     compared = _compared(files)
     write_report_to(report, compared)
     show_compared(compared, compared.comparison, output)

@@ -7,9 +7,12 @@ import sys
 
 import click
 
+from bayplan.analysis.answers.moving.defrag import SECONDS
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
-from bayplan.cli.options import CommandWithFiles
+from bayplan.cli.options import CommandWithFiles, script_option, seconds_option
+from bayplan.cli.progress import progress_line
 from bayplan.report.answers.consolidate import consolidation_parts, drain_script
 
 
@@ -21,12 +24,8 @@ from bayplan.report.answers.consolidate import consolidation_parts, drain_script
 @click.option("-l", "--selector", default="", metavar="LABELS", help="Only nodes with these labels, such as pool=a.")
 @click.option("--max-nodes", type=click.IntRange(1), help="Give back no more nodes than this.")
 @click.option("--max-moves", type=click.IntRange(0), help="Move no more pods than this.")
-@click.option(
-    "--seconds",
-    type=click.FloatRange(0.1, 3600),
-    help="How long to search for more nodes, and for a proof that there are none. Default: 20.",
-)
-@click.option("--script", is_flag=True, help="Print a shell script with the kubectl commands instead.")
+@seconds_option("more nodes, and for a proof that there are none", SECONDS)
+@script_option
 @details_option
 @answer_options()
 def command(
@@ -38,9 +37,17 @@ def command(
     budgets, and the scheduler's own code decides where each pod goes. Nothing is preempted, and nodes with bare pods,
     pods of Jobs or pods that a budget protects are kept.
     """
-    answer = asked.cluster().consolidate(
-        selector=selector, max_nodes=max_nodes, max_moves=max_moves, seconds=seconds, **asked.settings()
-    )
+    cluster = asked.cluster()
+    note_missing_budgets(cluster)
+    with progress_line() as tell:
+        answer = cluster.consolidate(
+            selector=selector,
+            max_nodes=max_nodes,
+            max_moves=max_moves,
+            seconds=seconds,
+            tell=tell,
+            **asked.settings(),
+        )
     if script:
         sys.stdout.write(drain_script(answer))
     else:

@@ -6,9 +6,12 @@ import sys
 
 import click
 
+from bayplan.analysis.answers.moving.defrag import SECONDS
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
-from bayplan.cli.options import CommandWithFiles
+from bayplan.cli.options import CommandWithFiles, script_option, seconds_option
+from bayplan.cli.progress import progress_line
 from bayplan.report.answers.defrag import defrag_parts
 from bayplan.report.answers.move_script import move_script
 
@@ -27,12 +30,8 @@ from bayplan.report.answers.move_script import move_script
     "such as cpu=8,memory=32Gi or nvidia.com/gpu=8.",
 )
 @click.option("--max-moves", type=click.IntRange(1, 1000), help="More moves than this are no answer. Default: 50.")
-@click.option(
-    "--seconds",
-    type=click.FloatRange(0.1, 3600),
-    help="How long to search for fewer moves, and for a proof that there are none. Default: 20.",
-)
-@click.option("--script", is_flag=True, help="Print a shell script with the kubectl commands instead.")
+@seconds_option("fewer moves, and for a proof that there are none", SECONDS)
+@script_option
 @details_option
 @answer_options()
 def command(asked: Asked, wanted: str, max_moves: int | None, seconds: float | None, script: bool) -> int:
@@ -43,7 +42,16 @@ def command(asked: Asked, wanted: str, max_moves: int | None, seconds: float | N
     and Jobs, and other pods of the same workload are not moved.
     """
     cluster = asked.cluster()
-    answer = cluster.defrag(wanted, namespace=asked.namespace, max_moves=max_moves, seconds=seconds, **asked.settings())
+    note_missing_budgets(cluster)
+    with progress_line() as tell:
+        answer = cluster.defrag(
+            wanted,
+            namespace=asked.namespace,
+            max_moves=max_moves,
+            seconds=seconds,
+            tell=tell,
+            **asked.settings(),
+        )
     if script:
         sys.stdout.write(move_script(answer))
     else:

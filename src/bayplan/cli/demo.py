@@ -28,7 +28,6 @@ from bayplan.model.kinds import Object
 from bayplan.model.reading import read
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.explain.explanation import explanation_parts
-from bayplan.report.html_page import PlotlyMissingError
 from bayplan.report.nodes import node_table
 from bayplan.report.simulation.tables import simulation_parts
 from bayplan.report.terminal import Part, Verbatim, chapter, sentence, show
@@ -101,12 +100,8 @@ def report_parts(result: SimulationResult, path: Path) -> Iterator[Part]:
     yield chapter(
         "4 · The same hour as an HTML report: pods on their nodes over time, and every preemption with its candidates"
     )
-    try:
-        write_report(result, path)
-    except PlotlyMissingError as error:
-        yield sentence(f"Not written: {error}")
-    else:
-        yield Verbatim(str(path))
+    write_report(result, path)
+    yield Verbatim(str(path))
 
 
 def next_steps(folder: str | None) -> Iterator[Part]:

@@ -6,6 +6,7 @@ import click
 
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
 from bayplan.cli.completing import complete_node
+from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.drain import drain_parts
@@ -32,6 +33,7 @@ def command(asked: Asked, nodes: tuple[str, ...], selector: str, rolling: bool) 
     if not nodes and not selector:
         raise click.UsageError("Missing argument 'NODES...' or option '-l' / '--selector': there is nothing to drain.")
     cluster = asked.cluster()
+    note_missing_budgets(cluster)
     answer = cluster.drain(nodes, selector=selector, rolling=rolling, **asked.settings())
     write_answer(asked, "Drain", drain_parts(answer), answer.to_dict())
     return EXIT_YES if answer.works else EXIT_NO

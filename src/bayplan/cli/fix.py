@@ -8,6 +8,7 @@ from bayplan.cli.answering import Asked, answer_options, details_option, write_a
 from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
+from bayplan.cli.progress import progress_line
 from bayplan.report.answers.fix import fix_parts
 
 
@@ -27,6 +28,8 @@ def command(asked: Asked, pod: str) -> int:
     is played to its end in a copy of the cluster: the workload is rolled out, evicted pods are placed again, and its
     pending pods that run then are counted.
     """
-    answer = asked.cluster().fix(pod, namespace=asked.namespace, **asked.settings())
+    cluster = asked.cluster()
+    with progress_line() as tell:
+        answer = cluster.fix(pod, namespace=asked.namespace, tell=tell, **asked.settings())
     write_answer(asked, f"Fix for {answer.pod}", fix_parts(answer), answer.to_dict())
     return EXIT_YES if answer.is_fine or answer.fixes else EXIT_NO

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.default_storage_class import EXPLANATION
 from bayplan.analysis.input_gaps import Gap, dump_command
+from bayplan.analysis.unknown_namespaces import unknown_namespaces
 from bayplan.cli.options import note, note_skipped
 from bayplan.model.errors import Fault
+from bayplan.model.near_matches import did_you_mean
 from bayplan.report.words import counted, listed
 
 _EXAMPLES = 3
@@ -22,6 +24,21 @@ def note_input(cluster: Cluster) -> None:
     if cluster.assumed_class is not None:
         note(EXPLANATION)
     note_refused(cluster.refused_workloads)
+    note_unknown_namespaces(cluster)
+
+
+def note_unknown_namespaces(cluster: Cluster) -> None:
+    """Objects that could not be created, for their namespace does not exist."""
+    for each in unknown_namespaces(cluster.objects)[:_EXAMPLES]:
+        are = "is" if each.objects == 1 else "are"
+        refused = f"{counted(each.objects, 'object')} {are} in it, which an API server would refuse"
+        note(f"the input has no Namespace {each.name}, but {refused}{did_you_mean(each.meant)}")
+
+
+def note_missing_budgets(cluster: Cluster) -> None:
+    """For answers that evict pods: nothing refers to a budget, so that nobody would miss them."""
+    if cluster.may_lack_budgets:
+        note("the input has no PodDisruptionBudgets: if the cluster has some, they may block evictions")
 
 
 def note_idle(cluster: Cluster) -> None:

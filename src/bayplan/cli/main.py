@@ -12,7 +12,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from signal import SIGINT, SIGPIPE
 from typing import Any
@@ -21,6 +20,7 @@ import click
 
 from bayplan import __version__
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.near_matches import near
 
 EXIT_YES, EXIT_NO, EXIT_BAD_INPUT, EXIT_BUG = 0, 1, 2, 3
 _KILLED_BY = 128  # what a shell adds to the number of the signal that ended a program
@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        close = get_close_matches(name, COMMANDS)
+        close = near(name, COMMANDS)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
         raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
 

@@ -44,6 +44,7 @@ _ENVIRONMENT = {
     "Default: ~/.kube/config.",
     "NO_COLOR": "If set, output has no colors.",
     "COLUMNS": "Width of the output.",
+    "BAYPLAN_LISTEN": "Where bayplan up listens, unless --listen says otherwise.",
     "BAYPLAN_TRACEBACK": "If set, an unexpected error shows its traceback.",
 }
 

@@ -70,6 +70,15 @@ def foreign_victims_option(otherwise: ForeignVictims) -> Callable[[Callback], Ca
     )
 
 
+def seconds_option(goal: str, default: float) -> Callable[[Callback], Callback]:
+    """How long a solver may search; the answer says how far from the best it may be."""
+    return click.option(
+        "--seconds",
+        type=click.FloatRange(0.1, 3600),
+        help=f"How long to search for {goal}. Default: {default:g}.",
+    )
+
+
 files_option = click.option(
     *_FILE_OPTIONS,
     "files",
@@ -106,6 +115,7 @@ call_extenders_option = click.option(
     is_flag=True,
     help="Call the extenders in the configuration, over the network. They are never called to bind.",
 )
+script_option = click.option("--script", is_flag=True, help="Print a shell script with the kubectl commands instead.")
 
 
 def fail_on_option(kinds: Sequence[str]) -> Callable[[Callback], Callback]:

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import click
 
-from bayplan.analysis.answers.planning.plan import NODE, ZONE
+from bayplan.analysis.answers.planning.plan import NODE, SECONDS, ZONE
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
-from bayplan.cli.options import CommandWithFiles
+from bayplan.cli.options import CommandWithFiles, seconds_option
+from bayplan.cli.progress import progress_line
 from bayplan.report.answers.plan import plan_parts
 
 
@@ -32,7 +33,7 @@ from bayplan.report.answers.plan import plan_parts
     help="The catalog: a list of node types with name, capacity and price, and if need be labels, taints, zones, max.",
 )
 @click.option("--survive", type=click.Choice([NODE, ZONE]), help="Also without any one new node, or without any zone.")
-@click.option("--seconds", type=click.FloatRange(0.1, 3600), help="How long to search for cheaper nodes. Default: 30.")
+@seconds_option("cheaper nodes", SECONDS)
 @details_option
 @answer_options()
 def command(asked: Asked, pods: tuple[str, ...], catalog: str, survive: str | None, seconds: float | None) -> int:
@@ -44,6 +45,7 @@ def command(asked: Asked, pods: tuple[str, ...], catalog: str, survive: str | No
     # Pods alone are planned for without a cluster.
     asked = replace(asked, source=replace(asked.source, files=(*asked.source.files, *pods)))
     cluster = asked.cluster()
-    answer = cluster.plan(catalog, survive=survive or "", seconds=seconds, **asked.settings())
+    with progress_line() as tell:
+        answer = cluster.plan(catalog, survive=survive or "", seconds=seconds, tell=tell, **asked.settings())
     write_answer(asked, "Plan", plan_parts(answer), answer.to_dict())
     return EXIT_YES if answer.works else EXIT_NO

@@ -40,7 +40,6 @@ from bayplan.cli.safety_options import safety_given, safety_options
 from bayplan.cli.simulation_gates import KINDS, judge
 from bayplan.cli.simulation_output import (
     check_parquet,
-    check_report,
     parquet_option,
     show_compared,
     show_result,
@@ -162,7 +161,7 @@ def command(
     results so far. With several --config options, runs the same story under each and compares the runs.
     """
     check_parquet(parquet)
-    check_report(report)
+    check_file("--report", report)
     check_file("--journal", journal)
     sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
     if len(sources) > 1:

@@ -15,9 +15,8 @@ from bayplan.analysis.simulation.results.arrow import ArrowMissingError, require
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.cli.options import bad_option, note
-from bayplan.cli.output_files import check_file, check_folder_of
+from bayplan.cli.output_files import check_folder_of
 from bayplan.report.comparison.tables import comparison_parts
-from bayplan.report.html_page import PlotlyMissingError, require_plotly
 from bayplan.report.json_output import write_document
 from bayplan.report.simulation.parquet import write_parquet
 from bayplan.report.simulation.tables import simulation_parts
@@ -70,14 +69,3 @@ def write_report_to(path: str | None, outcome: SimulationResult | ComparedRuns) 
     if path is not None:
         write_report(outcome, path)
         note(f"report written to {path}")
-
-
-def check_report(path: str | None) -> None:
-    """Raises InvalidObject if this file cannot be written, or this installation cannot write reports."""
-    if path is None:
-        return
-    try:
-        require_plotly()
-    except PlotlyMissingError as error:
-        raise bad_option("--report", str(error)) from error
-    check_file("--report", path)

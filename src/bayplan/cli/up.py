@@ -63,6 +63,8 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     default="127.0.0.1:8080",
     show_default=True,
     callback=_address,
+    envvar="BAYPLAN_LISTEN",
+    show_envvar=True,
     help="Where to listen; port 0 picks a free one.",
 )
 @click.option(

@@ -6,8 +6,9 @@ import click
 
 from bayplan.analysis.answers.gates import KINDS, gates_failed
 from bayplan.analysis.gates import parse_gates
-from bayplan.cli.answering import Asked, answer_options, read_noting, write_answer
+from bayplan.cli.answering import Asked, answer_options, details_option, read_noting, write_answer
 from bayplan.cli.completing import complete_node
+from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, fail_on_option
 from bayplan.report.answers.whatif import whatif_parts
@@ -41,6 +42,7 @@ from bayplan.report.answers.whatif import whatif_parts
     help="Nodes to add: copies of a node in the cluster or of those in a file, or plain nodes such as 8cpu,32Gi=3.",
 )
 @fail_on_option(KINDS)
+@details_option
 @answer_options()
 def command(
     asked: Asked,
@@ -58,6 +60,8 @@ def command(
     if not (applied or deleted or drained or add_nodes):
         raise click.UsageError("There is no change: use --apply, --delete, --drain or --add-nodes.")
     cluster = asked.cluster()
+    if drained:
+        note_missing_budgets(cluster)
     gates = parse_gates(fail_on, cluster, KINDS)
     answer = cluster.whatif(
         read_noting(applied),

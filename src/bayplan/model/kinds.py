@@ -5,10 +5,10 @@ group that happens to share a name (a Knative Service, say) is another kind: `ki
 """
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TypeAlias
 
 from bayplan.model.cluster import Namespace, PriorityClass, Service
+from bayplan.model.near_matches import near
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
@@ -105,9 +105,6 @@ _WITHOUT_NAMESPACE = frozenset(
     }
 )
 
-#: How similar a misspelled kind is, between 0 and 1; a test compares this with the kinds that Kubernetes has.
-_SIMILAR = 0.8
-
 _NOT_YET_V1: dict[type[Object], str] = {DeviceTaintRule: "v1beta2"}
 
 KINDS: dict[str, KindInfo] = {
@@ -125,9 +122,8 @@ def meant_kind(api_version: str, kind: str) -> str:
     Only groups of Kubernetes itself are searched, in which users cannot define kinds.
     """
     group = api_version.rpartition("/")[0]
-    known = {name.lower(): name for name, info in KINDS.items() if info.group == group or not api_version}
-    close = get_close_matches(kind.lower(), known, n=1, cutoff=_SIMILAR)
-    return known[close[0]] if close else ""
+    known = [name for name, info in KINDS.items() if info.group == group or not api_version]
+    return next(iter(near(kind, known)), "")
 
 
 def kind_info(api_version: str, kind: str) -> KindInfo | None:

@@ -31,10 +31,13 @@ class Demand:
 
 
 def demand(texts: Iterable[str], *, is_text: bool = False, is_number: bool = False) -> Demand:
-    """Of a column with these cells, its title among them; a cell may have several lines."""
-    lines = [line for text in texts for line in text.splitlines()]
-    words = (len(word) for line in lines for word in line.split())
-    return Demand(max(map(len, lines), default=0), max(words, default=0), is_text, is_number)
+    """Of a column with these cells, its title first; a cell may have several lines. Numbers keep their units."""
+    title, *cells = [text.splitlines() for text in texts] or [[]]
+    lines = [line for text in cells for line in text]
+    pieces = [word for line in title for word in line.split()]
+    pieces += lines if is_number else [word for line in lines for word in line.split()]
+    natural = max(map(len, [*title, *lines]), default=0)
+    return Demand(natural, max(map(len, pieces), default=0), is_text, is_number)
 
 
 def widths(demands: Sequence[Demand], room: int) -> list[int]:

@@ -1,36 +1,23 @@
-"""One HTML file that works offline, from a template, parts that are filled in, and plots' data with plotly.js itself.
+"""One HTML file that works offline: its style, its content and, for plots, a script, all inside.
 
-Knows nothing about what a page shows. Templates are in `page_templates`; their content security policy forbids a page
-to load anything. A file is written completely or not at all. Needs plotly (the extra `report`) for its JavaScript
-only; figures are plain data.
+Knows nothing about what a page shows. The content security policy forbids a page to load anything, and to run any
+script or apply any style but its own, which it knows by their hashes. A file is written completely or not at all.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
-from html import escape
-from importlib import import_module, resources
-from importlib.util import find_spec
+from base64 import b64encode
+from hashlib import sha256
+from importlib import resources
 from pathlib import Path
-from typing import Any
+
+from markupsafe import Markup
+
+from bayplan.report.markup import NOTHING, tag
 
 #: Rows of a table that a page shows; a browser copes with more, a reader does not.
-PAGE_ROWS_MAX = 1_000
-
-
-class PlotlyMissingError(ImportError):
-    """The report cannot be drawn in this installation."""
-
-    def __init__(self) -> None:
-        super().__init__("the HTML report needs plotly: pip install 'bayplan[report]'")
-
-
-def require_plotly() -> None:
-    """PlotlyMissingError now rather than after a long run."""
-    if find_spec("plotly") is None:
-        raise PlotlyMissingError
+PAGE_ROWS_MAX = 400
 
 
 def write_page(page: str, path: Path | str) -> None:
@@ -44,46 +31,35 @@ def write_page(page: str, path: Path | str) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def _plotly_script() -> str:
-    """plotly.js; PlotlyMissingError without the extra."""
-    try:
-        offline = import_module("plotly.offline")
-    except ModuleNotFoundError as missing:
-        raise PlotlyMissingError from missing
-    return str(offline.get_plotlyjs())
+def document(title: str, body: Markup, *, style: str = "page.css", script: str | None = None) -> str:
+    """A whole page; `style` and `script` name files of `page_templates`."""
+    styles = _own_file("colors.css") + _own_file("page.css") + ("" if style == "page.css" else _own_file(style))
+    code = "" if script is None else _own_file("plots.js") + _own_file(script)
+    policy = [
+        "default-src 'none'",
+        f"style-src {_hash(styles)}",
+        *([f"script-src {_hash(code)}"] if code else []),
+        "img-src data:",
+        "form-action 'none'",
+        "base-uri 'none'",
+    ]
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content="; ".join(policy)),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", title),
+        tag("style", Markup(styles)),
+    )
+    scripted = tag("script", Markup(code)) if code else NOTHING
+    page = tag("html", "\n", head, "\n", tag("body", "\n", body, "\n", scripted), "\n", lang="en")
+    return f"<!DOCTYPE html>\n{page}\n"
 
 
-def page_file(name: str) -> str:
+def _own_file(name: str) -> str:
+    """Written by us, not by users: these alone go into a page as they are."""
     return (resources.files("bayplan.report") / "page_templates" / name).read_text(encoding="utf-8")
 
 
-def framed(title: str, body: str, figures: Mapping[str, Any], script: str) -> str:
-    """A whole page around the body; `script` names the file that draws the figures."""
-    return filled(
-        page_file("frame.html"),
-        {
-            "title": escape(title),
-            "style": page_file("page.css"),
-            "body": body,
-            "figures": _as_script_data(figures),
-            "plotly": _plotly_script(),
-            "script": page_file("plots.js") + page_file(script),
-        },
-    )
-
-
-def filled(template: str, parts: dict[str, str]) -> str:
-    """Each `{{name}}` once. What is filled in is not interpreted again: text of users cannot name another part."""
-    pieces = template.split("{{")
-    done = [pieces[0]]
-    for piece in pieces[1:]:
-        name, rest = piece.split("}}", 1)
-        done += [parts.pop(name), rest]
-    assert not parts, f"the page has no place for {sorted(parts)}"
-    return "".join(done)
-
-
-def _as_script_data(figures: Mapping[str, Any]) -> str:
-    """JSON that cannot end the `<script>` around it, whatever names say."""
-    plain = json.dumps(figures, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

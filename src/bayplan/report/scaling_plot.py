@@ -5,15 +5,19 @@ Needs matplotlib (the extra `plot`), which is imported only when something is dr
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
-from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from bayplan.analysis.bench.machine import Machine
 from bayplan.analysis.bench.scaling import NODES_UNDER_PODS, ScalePoint
+from bayplan.report.html_page import document
+from bayplan.report.markup import joined, tag
+from bayplan.report.simulation.preemption_list import html_table
 
+_TITLE = "Cost of a decision"
 _AXES = (
     ("nodes", "nodes"),
     ("running", f"pods running already on {NODES_UNDER_PODS:,} nodes"),
@@ -87,29 +91,21 @@ def _position(point: ScalePoint) -> tuple[int, float]:
 
 def _page(svg: str, points: Sequence[ScalePoint], machine: Machine) -> str:
     facts = f"{machine.processor}, {machine.cores} cores, {machine.software}, {machine.date}"
-    rows = "\n".join(
-        f"<tr><td>{escape(measured.workload)}</td><td>{measured.nodes:,}</td><td>{measured.running:,}</td>"
-        f"<td>{measured.decisions_per_second:,.0f}</td><td>{measured.p50_us:,.1f}</td><td>{measured.p99_us:,.1f}</td>"
-        f"<td>{measured.peak_mib:,.0f}</td></tr>"
+    rows = [
+        (
+            measured.workload,
+            measured.nodes,
+            measured.running,
+            f"{measured.decisions_per_second:,.0f}",
+            f"{measured.p50_us:,.1f}",
+            f"{measured.p99_us:,.1f}",
+            f"{measured.peak_mib:,.0f}",
+        )
         for measured in (point.measured for point in points)
-    )
-    return f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>bayplan: cost of a decision</title>
-<style>
-body {{ font-family: system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; }}
-svg {{ width: 100%; height: auto; }}
-td, th {{ padding: 0.1rem 0.8rem; text-align: right; }}
-td:first-child, th:first-child {{ text-align: left; }}
-</style>
-<h1>Cost of a decision</h1>
-<p>{escape(facts)}</p>
-{svg[svg.index("<svg") :]}
-<table>
-<tr><th>workload</th><th>nodes</th><th>running pods</th><th>decisions/s</th><th>p50 µs</th><th>p99 µs</th>
-<th>peak MiB</th></tr>
-{rows}
-</table>
-</html>
-"""
+    ]
+    titles = ["workload", "nodes", "running pods", "decisions/s", "p50 µs", "p99 µs", "peak MiB"]
+    # As an image of its own, because matplotlib's drawings have styles that the page's policy forbids.
+    address = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+    picture = tag("img", src=address, alt="Microseconds per decision, by workload", class_="drawing")
+    body = joined(tag("h1", _TITLE), tag("p", facts), picture, html_table(titles, rows, titles[1:]))
+    return document(f"bayplan: {_TITLE.lower()}", body)

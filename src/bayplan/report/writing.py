@@ -1,4 +1,4 @@
-"""The HTML report of whatever was simulated: one run, or several compared. Needs the extra `bayplan[report]`."""
+"""The HTML report of whatever was simulated: one run, or several compared."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from bayplan.report.simulation.page import run_page
 
 
 def write_report(outcome: SimulationResult | ComparedRuns, path: str | Path) -> None:
-    """Write the page to a file. PlotlyMissingError without the extra."""
+    """Write the page to a file."""
     write_page(run_page(outcome.run) if isinstance(outcome, SimulationResult) else comparison_page(outcome), path)

@@ -131,8 +131,8 @@ def test_scale_draws(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, tmp_path
     )
     assert said.code == 0
     page = (tmp_path / "scale.html").read_text()
-    assert page.count("<svg") == 1
-    assert "<td>spread</td><td>500</td>" in page
+    assert page.count("data:image/svg+xml;base64,") == 1
+    assert '<td>spread</td><td class="number">500</td>' in page
     assert "spread: 1 × the nodes, 1.0 × the cost" in said.err
     assert (tmp_path / "scale.png").read_bytes()[:4] == b"\x89PNG"
     assert len(json.loads((tmp_path / "scale.json").read_text())["measurements"]) == 3

@@ -86,7 +86,6 @@ class TestCompare:
         assert len(outcome.json()["warnings"]) == 1
 
     def test_the_report(self, folder: Path, bayplan: Bayplan) -> None:
-        pytest.importorskip("plotly", reason="the extra `report` is not installed")
         outcome = bayplan("compare", "fierce.json", "peaceful.json", "--report", "both.html")
         assert (outcome.code, outcome.err) == (0, "note: report written to both.html\n")
         assert "peaceful compared with fierce" in (folder / "both.html").read_text(encoding="utf-8")
@@ -126,7 +125,6 @@ class TestSeveralConfigurations:
         assert bayplan("compare", "both.json", "-o", "json").json() == saved.json()["comparison"]
 
     def test_same_seed_same_bytes(self, folder: Path, bayplan: Bayplan) -> None:
-        pytest.importorskip("plotly", reason="the extra `report` is not installed")
         outputs = [bayplan(*STORY, *BOTH, "-o", "json", "--report", f"{name}.html").out for name in ("a", "b")]
         assert outputs[0] == outputs[1]
         assert (folder / "a.html").read_bytes() == (folder / "b.html").read_bytes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 
@@ -45,17 +44,6 @@ def test_nothing_is_written_beside_the_report(
     bayplan("demo")
     assert list(here.iterdir()) == []
     assert [file.name for file in elsewhere.iterdir()] == ["bayplan-demo-4711.html"], "one for each user"
-
-
-def test_without_plotly_the_story_is_told_all_the_same(
-    bayplan: Bayplan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    page = tmp_path / "page.html"
-    said = bayplan("demo", "--report", str(page))
-    assert said.code == 0
-    assert "Not written: the HTML report needs plotly: pip install 'bayplan[report]'" in said.out
-    assert not page.exists()
 
 
 def test_commands_it_tells_to_try_work(bayplan: Bayplan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ def cluster(file_of: FileOf) -> str:
         make.replica_set("idle").replicas(0).template(make.pod("t").labels(app="idle")),
         owned("p").cpu("2").running("a"),
         owned("q").cpu("1").running("c"),
+        make.budget("other").selects(app="other"),
     )
 
 
@@ -36,7 +37,7 @@ def cluster(file_of: FileOf) -> str:
         (
             ("-l", "pool=x", "--rolling"),
             0,
-            "Yes: a and b can be drained one after another: its pod gets a node.",
+            "Yes: a and b can be drained one after another: their pod gets a node.",
         ),
     ],
 )

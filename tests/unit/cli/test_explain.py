@@ -86,7 +86,7 @@ def test_a_page_and_a_comment(bayplan: Bayplan, file_of: FileOf) -> None:
     page = bayplan("explain", "x", "-f", file, "-o", "html")
     assert (page.code, page.err) == (0, "")
     assert page.out.startswith("<!DOCTYPE html>")
-    assert 'title="default/low: 2, priority 0"' in page.out
+    assert "<title>default/low: 2, priority 0</title>" in page.out
     comment = bayplan("explain", "x", "-f", file, "-o", "markdown")
     assert comment.first_line == "### bayplan explain x"
     assert "✅ **default/x fits on the only node; a wins with " in comment.out

@@ -113,3 +113,33 @@ def test_a_bad_template_of_a_cron_job_is_told_with_its_path(bayplan: Bayplan, fi
     said = bayplan("explain", "batch/cronjob/nightly", "-f", file)
     assert said.code == 2
     assert "CronJob batch/nightly: spec.jobTemplate.spec.template.spec.priorityClassName: no Prio" in said.err
+
+
+def test_a_namespace_that_does_not_exist_is_noted(bayplan: Bayplan, file_of: FileOf) -> None:
+    there = make.node("a"), make.namespace("shop")
+    said = bayplan("place", "-f", file_of(*there, make.pod("p", "shopp").manifest(), make.pod("q").manifest()))
+    assert said.err == (
+        "note: the input has no Namespace shopp, but 1 object is in it, which an API server would refuse; "
+        "did you mean shop?\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "command", [("drain", "a"), ("whatif", "--drain", "a"), ("consolidate",), ("defrag", "--for", "cpu=1")]
+)
+def test_a_dump_without_budgets_is_noted_where_pods_are_evicted(
+    bayplan: Bayplan, file_of: FileOf, command: tuple[str, ...]
+) -> None:
+    nodes, running = (make.node("a"), make.node("b")), make.pod("p").running("a")
+    text = "note: the input has no PodDisruptionBudgets: if the cluster has some, they may block evictions\n"
+    assert text in bayplan(*command, "-f", file_of(*nodes, running)).err
+    assert text not in bayplan(*command, "-f", file_of(*nodes, running, make.budget("b").selects(app="x"))).err
+
+
+def test_a_fix_for_a_pod_whose_claims_are_not_in_the_input_is_not_certain(bayplan: Bayplan, file_of: FileOf) -> None:
+    said = bayplan("fix", "p", "-f", file_of(make.node("a"), make.pod("p").claim("data")))
+    assert said.out.splitlines()[1] == (
+        "Not certain: the input has no PersistentVolumeClaim. If the cluster has one, ask again with complete input."
+    )
+    complete = file_of(make.node("a"), make.pod("p").claim("data"), make.claim("other"))
+    assert "Not certain" not in bayplan("fix", "p", "-f", complete).out

@@ -27,12 +27,15 @@ def pods(file_of: Callable[..., str]) -> str:
 
 def test_pods_of_manifests(bayplan: Bayplan, pods: str, catalog: str) -> None:
     said = bayplan("plan", "--pods", pods, "--nodes", catalog)
-    assert (said.code, said.first_line) == (0, "Yes: 2 nodes for 20 hold 2 pods; none are cheaper.")
+    assert (said.code, said.first_line) == (0, "Yes: 2 pods fit with 2 more nodes for 20; nothing cheaper is enough.")
 
 
 def test_pending_pods_of_a_cluster_with_a_node_to_lose(bayplan: Bayplan, pods: str, catalog: str) -> None:
     said = bayplan("plan", "-f", pods, "--nodes", catalog, "--survive", "node")
-    assert said.first_line == "Yes: 3 nodes for 30 hold 2 pods, also without any one node; none are cheaper."
+    assert (
+        said.first_line
+        == "Yes: 2 pods fit with 3 more nodes for 30, also without any one node; nothing cheaper is enough."
+    )
 
 
 def test_json_is_to_dict(bayplan: Bayplan, pods: str, catalog: str) -> None:
@@ -42,7 +45,7 @@ def test_json_is_to_dict(bayplan: Bayplan, pods: str, catalog: str) -> None:
 
 @pytest.mark.parametrize("output", ["markdown", "html"])
 def test_other_formats(bayplan: Bayplan, pods: str, catalog: str, output: str) -> None:
-    assert "2 nodes for 20 hold 2 pods" in bayplan("plan", "-f", pods, "--nodes", catalog, "-o", output).out
+    assert "2 pods fit with 2 more nodes for 20" in bayplan("plan", "-f", pods, "--nodes", catalog, "-o", output).out
 
 
 def test_pods_that_no_node_type_can_hold(bayplan: Bayplan, catalog: str, file_of: Callable[..., str]) -> None:

@@ -371,13 +371,11 @@ def fails(folder: Path, arguments: list[str], case: Case, capsys: pytest.Capture
 
 @pytest.mark.parametrize("case", [*TIMELINES, *TRACES, *TEMPLATES], ids=lambda case: case.name)
 def test_bad_files(case: Case, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("plotly")
     pytest.importorskip("pyarrow")
     fails(folder, ["-f", "cluster.yaml", *case.arguments.split(), *OUTPUTS], case, capsys)
 
 
 @pytest.mark.parametrize("case", OPTIONS, ids=lambda case: case.name)
 def test_bad_options(case: Case, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("plotly")
     pytest.importorskip("pyarrow")
     fails(folder, case.arguments.split(), case, capsys)

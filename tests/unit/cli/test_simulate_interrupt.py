@@ -57,7 +57,6 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_the_summary_the_report_and_the_journal_are_of_a_part(folder: Path) -> None:
-    pytest.importorskip("plotly")
     with running("--report", "report.html") as process:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=BOUND_SECONDS)
@@ -84,7 +83,6 @@ def test_json_of_a_part() -> None:
 
 def test_twice_means_now(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The second interrupt ends everything: nothing is printed, and neither journal nor report is left behind."""
-    pytest.importorskip("plotly")
 
     def interrupt_twice(*_: int) -> None:
         signal.raise_signal(signal.SIGINT)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.placement import Placer
@@ -16,6 +17,13 @@ from bayplan.core.framework.profile import Profile
 from bayplan.model.pod import Pod
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
+#: Is told what is being done, how many of it are done, and of how many (0: not known).
+Tell: TypeAlias = Callable[[str, int, int], None]
+
+
+def _tell_nobody(what: str, done: int, total: int) -> None:
+    """Where no one waits for the answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asking:
@@ -25,6 +33,7 @@ class Asking:
     configuration: Configuration
     profiles: Mapping[str, Profile]
     own_schedulers: frozenset[str] | None  # those whose pods may be preempted; None: all
+    tell: Tell = _tell_nobody  # how far the answer is
 
     @classmethod
     def about(
@@ -33,11 +42,12 @@ class Asking:
         config: ConfigSource = None,
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
+        tell: Tell | None = None,
     ) -> Asking:
         """Raises InvalidObject for a configuration that kube-scheduler would reject."""
         configuration = load_configuration(config, feature_gates)
         own_schedulers = own_schedulers_of(configuration, foreign_victims)
-        return cls(cluster, configuration, build_profiles(configuration), own_schedulers)
+        return cls(cluster, configuration, build_profiles(configuration), own_schedulers, tell or _tell_nobody)
 
     def of(self, cluster: Cluster) -> Asking:
         """The same about another cluster."""

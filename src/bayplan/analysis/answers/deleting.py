@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from bayplan.analysis.answers.course import Cause
 from bayplan.analysis.answers.replacements import comes_back
@@ -18,11 +17,11 @@ from bayplan.controllers.ownership import WORKLOADS, Ownership, controller_of_ki
 from bayplan.model.cluster import Namespace
 from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.model.meta import ObjectMeta
+from bayplan.model.near_matches import did_you_mean, near
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.workloads import CronJob, Deployment, Job
 
-_SUGGESTIONS = 3
 _OWNED_BY_NODE = ("DaemonSet", "Node")  # pods that are there for their node go with it
 
 
@@ -88,9 +87,8 @@ def _find(objects: Sequence[Object], reference: Reference) -> Object:
     same_kind = {object_key(obj): obj for obj in objects if type(obj).__name__ == reference.kind}
     found = same_kind.get(reference.key) or _implied_namespace(objects, reference)
     if found is None:
-        close = get_close_matches(reference.key, same_kind, n=_SUGGESTIONS)
-        hint = f"; did you mean {' or '.join(key.removeprefix('/') for key in close)}?" if close else ""
-        raise not_found(str(reference), f"not found in the input{hint}")
+        close = [key.removeprefix("/") for key in near(reference.key, same_kind)]
+        raise not_found(str(reference), f"not found in the input{did_you_mean(close)}")
     return found
 
 

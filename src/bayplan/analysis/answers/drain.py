@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
-from difflib import get_close_matches
 from typing import Any
 
 from bayplan.analysis.answers.asking import Asking
@@ -25,10 +24,9 @@ from bayplan.controllers.budgets.evicting import is_daemon, is_mirror
 from bayplan.controllers.ownership import controller_reference
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import object_key
+from bayplan.model.near_matches import did_you_mean, near
 from bayplan.model.node import Node
 from bayplan.model.structs import replace
-
-_SUGGESTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +191,7 @@ def check_nodes(known: Collection[str], names: Sequence[str]) -> None:
     """Raises InvalidObject for a node that is not there."""
     for name in names:
         if name not in known:
-            close = get_close_matches(name, known, n=_SUGGESTIONS)
-            hint = f"; did you mean {' or '.join(close)}?" if close else ""
-            raise not_found(f"Node {name}", f"not found in the input{hint}")
+            raise not_found(f"Node {name}", f"not found in the input{did_you_mean(near(name, known))}")
 
 
 def _back(course: Course, node: Node, drained: DrainedNode) -> DrainedNode:

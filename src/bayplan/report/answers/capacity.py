@@ -243,7 +243,7 @@ def _on_node(fits: tuple[int, ...], pods: tuple[Counted, ...]) -> str:
 def _headroom(answer: Capacity) -> Iterator[Part]:
     yield Heading("Free now, and left over when no more fit")
     rows = [_headroom_row(each) for each in answer.headroom]
-    columns = ("Resource", "Zone", "Nodes", "Total", "Used", "Free", "Largest piece", "Share", "Left\nover")
+    columns = ("Resource", "Zone", "Nodes", "Total", "Free", "Largest piece", "Left\nover")
     numeric = frozenset(columns) - {"Resource", "Zone", "Largest piece"}
     yield Table(columns, rows, numeric=numeric)
     yield Heading("Requested now")
@@ -257,16 +257,14 @@ def _used(each: Headroom) -> Bar:
 
 
 def _headroom_row(each: Headroom) -> tuple[str, ...]:
-    largest = human_amount(each.resource, each.largest_free)
+    largest, share = human_amount(each.resource, each.largest_free), _percent(each.largest_free, each.free)
     return (
         each.resource if not each.zone else "",
         each.zone or "all",
         f"{each.nodes:,}",
         human_amount(each.resource, each.allocatable),
-        human_amount(each.resource, each.requested),
         human_amount(each.resource, each.free),
-        f"{largest} on {each.largest_on}" if each.largest_on else largest,
-        _percent(each.largest_free, each.free),
+        f"{largest} ({share}) on {each.largest_on}" if each.largest_on else largest,
         human_amount(each.resource, each.left),
     )
 

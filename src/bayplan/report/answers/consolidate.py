@@ -8,11 +8,10 @@ from bayplan.analysis.answers.moving.consolidate import Consolidation
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.report.answers.amounts import bare_amount
 from bayplan.report.answers.drain import draining_parts
-from bayplan.report.answers.parts import Details, Heading, Next, Part, Sentence, Tone
+from bayplan.report.answers.parts import REASONS_MAX, Details, Heading, Next, Part, Sentence, Tone
 from bayplan.report.answers.tables import short_table
 from bayplan.report.words import counted, listed
 
-_NODES_SHOWN = 10
 _REASONS = 3
 _COLUMNS = ("node", "pods that move", "cpu", "memory")
 
@@ -27,9 +26,9 @@ def consolidation_parts(answer: Consolidation, command: str) -> Iterator[Part]:
         return
     rows = [_row(answer, node.node, len(node.evictions)) for node in answer.draining.nodes]
     yield Heading("Nodes to give back, in order")
-    yield from short_table(_COLUMNS, rows[:_NODES_SHOWN], numeric=_COLUMNS[1:])
-    if len(rows) > _NODES_SHOWN:
-        yield Sentence(f"and {len(rows) - _NODES_SHOWN} more", Tone.FAINT)
+    yield from short_table(_COLUMNS, rows[:REASONS_MAX], numeric=_COLUMNS[1:])
+    if len(rows) > REASONS_MAX:
+        yield Sentence(f"and {len(rows) - REASONS_MAX:,} more", Tone.FAINT)
     yield Sentence("All of them are cordoned before the first one is drained.", Tone.FAINT)
     yield Next(f"{command} --script")
     every = [Heading("All nodes to give back, in order"), *short_table(_COLUMNS, rows, numeric=_COLUMNS[1:])]
@@ -45,11 +44,16 @@ def _row(answer: Consolidation, node: str, moves: int) -> tuple[str, ...]:
 def _summary(answer: Consolidation) -> Sentence:
     total, found = counted(answer.candidates, "node"), len(answer.nodes)
     if not found:
-        more = "none can be" if answer.is_proven else f"whether up to {answer.bound} could be was not settled"
-        return Sentence(f"No: none of {total} was found that could be given back; {more}.", Tone.BAD)
+        if answer.is_proven:
+            return Sentence(f"No: none of {total} can be given back.", Tone.BAD)
+        return Sentence(f"No: none of {total} was found that can be given back; {_unsettled(answer)}.", Tone.BAD)
     moves = f"{counted(answer.moves, 'pod')} {'moves' if answer.moves == 1 else 'move'}"
-    proof = "no more can be" if answer.is_proven else f"whether up to {answer.bound} could be was not settled"
+    proof = "no more can be" if answer.is_proven else _unsettled(answer)
     return Sentence(f"Yes: {found} of {total} can be given back if {moves}; {proof}.", Tone.GOOD)
+
+
+def _unsettled(answer: Consolidation) -> str:
+    return f"at most {answer.bound:,} could be (--seconds searches longer)"
 
 
 def drain_script(answer: Consolidation) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.analysis.answers.moving.defrag import Defrag
-from bayplan.report.answers.parts import Cell, Details, Heading, Next, Part, Sentence, Tone
+from bayplan.report.answers.parts import REASONS_MAX, Cell, Details, Heading, Next, Part, Sentence, Tone
 from bayplan.report.answers.tables import short_table
 from bayplan.report.words import counted, listed
 
 _NAMED = 3
 _REASONS = 3
-_MOVES_SHOWN = 12
 
 
 def defrag_parts(answer: Defrag) -> Iterator[Part]:
@@ -48,16 +47,25 @@ def _yes(answer: Defrag) -> Iterator[Part]:
 
 
 def _moves(answer: Defrag) -> Iterator[Part]:
-    yield Heading("Moves, in order")
+    steps = answer.steps or ()
+    sources = {step.source for step in steps}
+    off = f" off {next(iter(sources))}" if len(sources) == 1 else ""
+    yield Heading(f"Moves{off}, in order")
     rows = [
-        (str(number), step.pod, step.source, Cell(step.node, Tone.GOOD), _meanwhile(answer, step.cordoned))
-        for number, step in enumerate(answer.steps or (), 1)
+        (
+            str(number),
+            step.pod,
+            "" if off else step.source,
+            Cell(step.node, Tone.GOOD),
+            _meanwhile(answer, step.cordoned),
+        )
+        for number, step in enumerate(steps, 1)
     ]
     columns = ("step", "pod", "from", "to", "cordoned meanwhile")
     looks = {"numeric": {"step"}, "flexible": {"cordoned meanwhile", "to", "from"}}
-    yield from short_table(columns, rows[:_MOVES_SHOWN], **looks)
-    if len(rows) > _MOVES_SHOWN:
-        yield Sentence(f"and {len(rows) - _MOVES_SHOWN} more", Tone.FAINT)
+    yield from short_table(columns, rows[:REASONS_MAX], **looks)
+    if len(rows) > REASONS_MAX:
+        yield Sentence(f"and {len(rows) - REASONS_MAX:,} more", Tone.FAINT)
         yield Details([Heading("All moves, in order"), *short_table(columns, rows, **looks)])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from bayplan.analysis.answers.course import Departure
@@ -14,13 +14,15 @@ from bayplan.report.answers.tables import short_table
 from bayplan.report.words import counted, examples, listed
 
 _NAMED = 3
+#: Names in a sentence of a short answer; they can be long.
+_FEW = 2
 _COMMANDS_SHOWN = 4
 _SAYS = "API server message"
 
 
 def drain_parts(answer: Draining) -> Iterator[Part]:
     """The short answer, then everything."""
-    yield _summary(answer)
+    yield drain_sentence(answer)
     yield from islice(_reasons(answer), REASONS_MAX)
     commands = _commands(answer)
     yield from _what_next(answer, commands)
@@ -32,7 +34,7 @@ def drain_parts(answer: Draining) -> Iterator[Part]:
 
 def draining_parts(answer: Draining) -> Iterator[Part]:
     """The answer without what to do next, for an answer that also tells about the rest of the cluster."""
-    yield _summary(answer)
+    yield drain_sentence(answer)
     yield from _remarks(answer)
     yield from _tables(answer)
 
@@ -48,13 +50,21 @@ def _tables(answer: Draining) -> Iterator[Part]:
 def _reasons(answer: Draining) -> Iterator[Part]:
     """The worst first; a line each."""
     blocked = [each for node in answer.nodes for each in node.blocked]
-    for budget, pods in _grouped((each.budget, each.pod) for each in blocked):
-        yield Sentence(f"Budget {budget} allows no eviction of {listed(pods, _NAMED)}.")
+    by_budget = _grouped((each.budget, each.pod) for each in blocked)
+    for budget, pods in by_budget[:_FEW]:
+        yield Sentence(f"Budget {budget} allows no eviction of {_few(pods)}.")
+    if len(by_budget) > _FEW:
+        yield Sentence(f"Nor do {counted(len(by_budget) - _FEW, 'more budget')} allow any.")
     for _, pods in _grouped((_kind_of_reason(message), pod) for pod, message in answer.pending.items()):
-        yield Sentence(f"No node for {listed(pods, _NAMED)}: {first_reason(answer.pending[pods[0]])}.")
+        yield Sentence(f"No node for {_few(pods)}: {first_reason(answer.pending[pods[0]])}.")
     if answer.preempted:
         yield _preempted_in_short(answer)
     yield from _remarks(answer)
+
+
+def _few(names: Sequence[str]) -> str:
+    """All of a few, or the first and how many more."""
+    return listed(names, None if len(names) <= _FEW else 1)
 
 
 def _kind_of_reason(message: str) -> str:
@@ -123,16 +133,19 @@ def first_reason(message: str) -> str:
     return message.partition(". ")[0].removesuffix(".")
 
 
-def _summary(answer: Draining) -> Sentence:
-    names = listed([node.node for node in answer.nodes], _NAMED)
+def drain_sentence(answer: Draining) -> Sentence:
+    """The answer in a sentence."""
+    names = _few([node.node for node in answer.nodes])
     in_turn = " one after another" if answer.rolling and len(answer.nodes) > 1 else ""
     blocked = [pod for node in answer.nodes for pod in node.blocked]
     if blocked:
-        budgets = listed(answer.blocking_budgets, _NAMED)
-        stopped = listed([node.node for node in answer.nodes if node.blocked], _NAMED)
-        budget = "disruption budget" if len(answer.blocking_budgets) == 1 else "disruption budgets"
-        verb = "blocks" if len(answer.blocking_budgets) == 1 else "block"
-        why = f"{budget} {budgets} {verb} the eviction of {counted(len(blocked), 'pod')}"
+        budgets, stopped = answer.blocking_budgets, _few([node.node for node in answer.nodes if node.blocked])
+        if len(budgets) > _FEW:
+            named = counted(len(budgets), "disruption budget")
+        else:
+            named = f"disruption budget{'s' if len(budgets) > 1 else ''} {listed(budgets)}"
+        verb = "blocks" if len(budgets) == 1 else "block"
+        why = f"{named} {verb} the eviction of {counted(len(blocked), 'pod')}"
         return Sentence(f"No: {stopped} cannot be drained: {why}.", Tone.BAD)
     if answer.pending:
         number = len(answer.pending)
@@ -152,7 +165,8 @@ def _found(answer: Draining) -> str:
     waiting = {pod for node in answer.nodes for pod in node.pending}
     if not moving:
         return "there are no pods to move"
-    everyone = {1: "its pod gets", 2: "both pods get"}.get(len(moving), f"all {counted(len(moving), 'pod')} get")
+    owner = "its" if len(answer.nodes) == 1 else "their"
+    everyone = {1: f"{owner} pod gets", 2: "both pods get"}.get(len(moving), f"all {counted(len(moving), 'pod')} get")
     found = f"{everyone} a node"
     if waiting:
         found += f", {len(waiting)} of them only when a node is back" if len(moving) > 1 else " when the node is back"

@@ -248,7 +248,7 @@ def _bar(workload: WorkloadExposure) -> Bar:
 
 def _ranking_table(workloads: Sequence[WorkloadExposure]) -> Table:
     return Table(
-        ("Workload", "Pods", "Priority", "Most exposed pod", "Node", "Evicted first", "Disruptions left"),
+        ("Workload", "Pods", "Priority", "Most exposed pod", "Node", "Evicted first", "Budget left"),
         [
             (
                 each.workload,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind
 from bayplan.report.answers.amounts import bare_amount
@@ -11,6 +11,8 @@ from bayplan.report.answers.parts import REASONS_MAX, Code, Details, Heading, Pa
 from bayplan.report.words import counted, listed
 
 _NAMED = 3
+#: Fixes in a short answer.
+_SHOWN = 3
 _PHRASES = {
     Kind.SELECTOR_TYPO: "correct {what} to {after} in its node selector",
     Kind.AFFINITY_TYPO: "correct {what} to {after} in its node affinity",
@@ -48,14 +50,22 @@ def fix_parts(answer: Fixes) -> Iterator[Part]:
         yield Sentence(f"{answer.pod} needs no fix: it is running on {answer.runs_on}.", Tone.GOOD)
         return
     yield from _headline(answer)
+    if answer.unsure:
+        kinds = listed(answer.unsure, last="or")
+        text = f"Not certain: the input has no {kinds}. If the cluster has one, ask again with complete input."
+        yield Sentence(text, Tone.WARN)
     details: list[Part] = []
     if answer.fixes:
         yield Heading(_table_title(answer))
-        yield _table(answer)
+        yield _table(answer, answer.fixes[:_SHOWN])
+        if len(answer.fixes) > _SHOWN:
+            yield Sentence(f"and {len(answer.fixes) - _SHOWN} more", Tone.FAINT)
+            details = [Heading(_table_title(answer)), _table(answer, answer.fixes), *details]
         (first, *others) = answer.fixes
         yield from _instructions(1, first)
+        details += _victims(1, first)
         for number, fix in enumerate(others, start=2):
-            details += _instructions(number, fix)
+            details += [*_instructions(number, fix), *_victims(number, fix)]
     if answer.message:
         details.append(Sentence(f"Now: {answer.message}", Tone.FAINT))
     if details:
@@ -104,7 +114,7 @@ def _left_out(answer: Fixes) -> Iterator[Part]:
 
 def _table_title(answer: Fixes) -> str:
     if answer.victims:
-        return "Changes that avoid evictions, smallest first"
+        return "Changes that evict fewer pods, smallest first"
     if len(answer.fixes) == 1:
         return "1 fix, played to its end"
     return f"{len(answer.fixes):,} fixes, each played to its end, best first"
@@ -144,12 +154,12 @@ def _effect_on_one_more(answer: Fixes, fix: Fix, condition: str) -> str:
     return f"{answer.workload} is not pending: its {run}. One more would run {condition}"
 
 
-def _table(answer: Fixes) -> Table:
+def _table(answer: Fixes, fixes: Sequence[Fix]) -> Table:
     return Table(
         ("#", "Change", "Pending pods fixed", "Evicted"),
         [
             (str(number), _phrase(fix), f"{fix.fixed:,} of {answer.pending:,}", _evicted(fix))
-            for number, fix in enumerate(answer.fixes, start=1)
+            for number, fix in enumerate(fixes, start=1)
         ],
         numeric=frozenset({"#"}),
         flexible=frozenset({"Change", "Evicted"}),
@@ -160,7 +170,14 @@ def _evicted(fix: Fix) -> str:
     if not fix.victims:
         return "none"
     stranded = f"; {len(fix.left_pending):,} left pending" if fix.left_pending else ""
-    return f"{listed(fix.victims, _NAMED)}{stranded}"
+    gone = fix.victims[0] if len(fix.victims) == 1 else counted(len(fix.victims), "pod")
+    return f"{gone}{stranded}"
+
+
+def _victims(number: int, fix: Fix) -> Iterator[Part]:
+    """By name, if there are several."""
+    if len(fix.victims) > 1:
+        yield Sentence(f"Change {number} evicts {listed(fix.victims)}.")
 
 
 def _instructions(number: int, fix: Fix) -> Iterator[Part]:

@@ -3,71 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
+
+from markupsafe import Markup
 
 from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, cell
-from bayplan.report.html_page import filled, page_file
+from bayplan.report.html_page import document
+from bayplan.report.markup import NOTHING, joined, tag
 
 
 def html(title: str, parts: Iterable[Part]) -> str:
     """The whole page."""
     body = [element(part, is_answer=number == 0) for number, part in enumerate(parts)]
-    return answer_page(title, "\n".join(body))
+    return answer_page(title, body)
 
 
-def answer_page(title: str, body: str) -> str:
-    """A page in the style of all answers around a body of elements."""
-    return filled(
-        page_file("answer.html"),
-        {
-            "title": escape(title),
-            "style": page_file("page.css") + page_file("answer.css"),
-            "heading": escape(title),
-            "body": body,
-        },
-    )
+def answer_page(title: str, elements: Iterable[Markup]) -> str:
+    """A page in the style of all answers around its elements."""
+    return document(title, joined(tag("h1", title), "\n", Markup("\n").join(elements)), style="answer.css")
 
 
-def element(part: Part, *, is_answer: bool = False) -> str:
+def element(part: Part, *, is_answer: bool = False) -> Markup:
     """One part of a page."""
     match part:
         case Sentence(text, tone):
-            return f'<p class="{"answer " if is_answer else ""}{tone.value}">{escape(text)}</p>' if text else ""
+            return tag("p", text, class_=f"{'answer ' if is_answer else ''}{tone.value}") if text else NOTHING
         case Heading(text):
-            return f"<h3>{escape(text)}</h3>"
+            return tag("h3", text)
         case Table():
             return _table(part)
         case Bars():
-            return f'<div class="bars">{"".join(_bar(bar, part.share(bar)) for bar in part.rows)}</div>'
+            return tag("div", (_bar(bar, part.share(bar)) for bar in part.rows), class_="bars")
         case Code(text):
-            return f"<pre>{escape(text)}</pre>"
+            return tag("pre", text)
         case Next(command):
-            return f"<p>Next:</p><pre>{escape(command)}</pre>"
+            return joined(tag("p", "Next:"), tag("pre", command))
         case Details(parts):
-            return "\n".join(map(element, parts))
+            return Markup("\n").join(map(element, parts))
 
 
-def _table(part: Table) -> str:
-    alignment = [' class="number"' if column in part.numeric else "" for column in part.columns]
-    head = "".join(f"<th{how}>{_lines(column)}</th>" for column, how in zip(part.columns, alignment, strict=True))
-    rows = "".join(f"<tr>{_cells(row, alignment)}</tr>" for row in part.rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+def _table(part: Table) -> Markup:
+    alignment = ["number" if column in part.numeric else None for column in part.columns]
+    head = [tag("th", _lines(column), class_=how) for column, how in zip(part.columns, alignment, strict=True)]
+    rows = [tag("tr", _cells(row, alignment)) for row in part.rows]
+    return tag("div", tag("table", tag("thead", tag("tr", head)), tag("tbody", rows)), class_="scroll")
 
 
-def _cells(row: Iterable[str | Cell], alignment: Iterable[str]) -> str:
-    return "".join(f"<td{how}>{_span(cell(each))}</td>" for each, how in zip(row, alignment, strict=True))
+def _cells(row: Iterable[str | Cell], alignment: Iterable[str | None]) -> list[Markup]:
+    return [tag("td", _span(cell(each)), class_=how) for each, how in zip(row, alignment, strict=True)]
 
 
-def _span(content: Cell) -> str:
-    return f'<span class="{content.tone.value}">{_lines(content.text)}</span>'
+def _span(content: Cell) -> Markup:
+    return tag("span", _lines(content.text), class_=content.tone.value)
 
 
-def _lines(text: str) -> str:
-    return escape(text).replace("\n", "<br>")
+def _lines(text: str) -> Markup:
+    return tag("br").join(text.split("\n"))
 
 
-def _bar(bar: Bar, share: float) -> str:
-    return (
-        f'<span>{escape(bar.label)}</span><span class="track"><i class="{bar.tone.value}" style="width:{share:.2%}">'
-        f"</i></span><span>{escape(bar.text)}</span>"
-    )
+def _bar(bar: Bar, share: float) -> Markup:
+    filled = tag("rect", class_=bar.tone.value, width=f"{share:.2%}", height="100%")
+    return joined(tag("span", bar.label), tag("svg", filled, class_="track", aria_hidden="true"), tag("span", bar.text))

@@ -25,8 +25,9 @@ def plan_parts(answer: NodePlan) -> Iterator[Part]:
         for failure in answer.failures[:_REASONS]:
             yield Sentence(f"Tried and dropped: {failure}.", Tone.FAINT)
         return
-    if answer.placed_before:
-        yield Sentence(f"{counted(answer.placed_before, 'pod')} of them fit on existing nodes.", Tone.FAINT)
+    if answer.placed_before and answer.bought:
+        fit = "fits" if answer.placed_before == 1 else "fit"
+        yield Sentence(f"{answer.placed_before:,} of them {fit} on existing nodes.", Tone.FAINT)
     if answer.bought:
         yield Heading("Nodes to add")
         columns = ("type", "zone", "nodes", "price each", "price")
@@ -54,15 +55,18 @@ def _summary(answer: NodePlan) -> Sentence:
     if not answer.pods:
         return Sentence("Yes: no pod is pending, so no nodes are needed.", Tone.GOOD)
     if not number:
-        return Sentence(f"Yes: {pods} fit on the existing nodes{failing}.", Tone.GOOD)
-    return Sentence(
-        f"Yes: {counted(number, 'node')} for {_money(answer.price)} hold {pods}{failing}; {_proof(answer)}.", Tone.GOOD
-    )
+        return Sentence(f"Yes: {pods} {_fit(answer.pods)} on the existing nodes{failing}.", Tone.GOOD)
+    nodes = f"{counted(number, 'more node')} for {_money(answer.price)}"
+    return Sentence(f"Yes: {pods} {_fit(answer.pods)} with {nodes}{failing}; {_proof(answer)}.", Tone.GOOD)
+
+
+def _fit(pods: int) -> str:
+    return "fits" if pods == 1 else "fit"
 
 
 def _proof(answer: NodePlan) -> str:
     if answer.is_proven:
-        return "none are cheaper"
+        return "nothing cheaper is enough"
     return f"at least {_money(answer.bound or 0)} is needed, so it may be up to {percent(answer.gap)} too much"
 
 
@@ -71,4 +75,4 @@ def _failing(answer: NodePlan) -> str:
 
 
 def _money(amount: float) -> str:
-    return f"{amount:,.2f}".rstrip("0").rstrip(".")
+    return f"{amount:,.2f}".removesuffix(".00")

@@ -8,8 +8,8 @@ from bayplan.analysis.answers.course import Cause, Departure
 from bayplan.analysis.answers.node_usage import NodeChange, NodeUsage
 from bayplan.analysis.answers.whatif import Fate, WhatIf
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
-from bayplan.report.answers.drain import draining_parts, first_reason
-from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Tone
+from bayplan.report.answers.drain import drain_sentence, draining_parts, first_reason
+from bayplan.report.answers.parts import REASONS_MAX, Cell, Details, Heading, Part, Sentence, Tone
 from bayplan.report.answers.tables import short_table
 from bayplan.report.words import counted, examples, listed
 
@@ -28,9 +28,26 @@ _WHY = {
 def whatif_parts(answer: WhatIf, failed: Mapping[str, Sequence[str]]) -> Iterator[Part]:
     """`failed` are the gates that the change does not pass, with what is to blame."""
     yield _summary(answer)
-    yield from _failures(failed)
-    yield from _budgets(answer)
-    yield from _updates(answer)
+    reasons = [*_failures(failed), *_budgets(answer), *_updates(answer), *_pods_in_short(answer)]
+    if answer.draining is not None and not answer.draining.blocking_budgets:
+        reasons.append(drain_sentence(answer.draining))
+    yield from reasons[:REASONS_MAX]
+    yield Details([*reasons[REASONS_MAX:], *_tables(answer)])
+
+
+def _pods_in_short(answer: WhatIf) -> Iterator[Part]:
+    """The first of those that are worse off, and the first of those that gain."""
+    if answer.pending:
+        pods = [fate.pod for fate in answer.pending]
+        yield Sentence(f"No node for {listed(pods, _NAMED)}: {first_reason(answer.pending[0].message)}.")
+    if answer.evicted:
+        yield Sentence(f"Evicted: {listed(list(dict.fromkeys(each.pod for each in answer.evicted)), _NAMED)}.")
+    if answer.placed:
+        places = [f"{fate.pod} on {fate.node_after}" for fate in answer.placed]
+        yield Sentence(f"Placed: {listed(places, _NAMED)}.")
+
+
+def _tables(answer: WhatIf) -> Iterator[Part]:
     fates = {
         fate.pod: fate for fate in (*answer.placed, *answer.pending, *answer.moved, *answer.lost, *answer.indirect)
     }
@@ -59,8 +76,13 @@ def _summary(answer: WhatIf) -> Sentence:
         done.append(f"{counted(distinct, 'running pod')} {_is(distinct)} evicted")
     if answer.pending:
         done.append(f"{counted(len(answer.pending), 'pod')} {_is(len(answer.pending))} left without a node")
-    if answer.removed:
-        removed = len({each.pod for each in answer.removed})
+    drained, removed = (
+        len({each.pod for each in answer.removed if (each.cause is Cause.DRAINED) is wanted})
+        for wanted in (True, False)
+    )
+    if drained:
+        done.append(f"{counted(drained, 'pod')} {_is(drained)} drained")
+    if removed:
         done.append(f"{counted(removed, 'pod')} {_is(removed)} removed as requested")
     if answer.draining is not None and answer.draining.blocking_budgets:
         budgets = answer.draining.blocking_budgets

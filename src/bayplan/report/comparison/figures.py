@@ -1,72 +1,79 @@
-"""Runs over each other and side by side, as figures for plotly: plain data, nothing is drawn here.
+"""Runs over each other and side by side, as figures.
 
     runs_over_time  used shares by resource, pods that wait and victims so far; a line for each run
     waits_by_class  p50, p90, p99 and longest wait for each priority class; a row for each run
 
-A run has the same color and, where lines cross, the same dash everywhere. Text of users is escaped, because plotly
-interprets some HTML in labels.
+A run has the same color and, where lines cross, the same dash everywhere. What is drawn is made by functions of its own
+(`bands`, `wait_rows`), as numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
+
+from markupsafe import Markup
 
 from bayplan.analysis.simulation.results.differences import ClassFigures, Comparison
 from bayplan.analysis.simulation.results.run_format import End, Run
 from bayplan.report.comparison.rows import names
+from bayplan.report.drawing.bands import Band, Series, TimeSpan, time_figure
+from bayplan.report.drawing.marks import Row, quantile_figure
 from bayplan.report.durations import TimeUnit, unit_for
 from bayplan.report.simulation.time_figures import (
     DASHES,
-    Figure,
-    WaitRow,
-    axis,
-    banded,
+    POINTS_MAX,
     chunk_starts,
-    legend,
+    count_text,
     maxima,
     means,
-    wait_traces,
-    waits_figure,
-    y_axis,
+    percent_text,
 )
-from bayplan.report.simulation.view import ALARM, PALETTE
 
-#: The first run is drawn in a quiet color, as the others are compared with it.
-COLOURS = ("#52606D", PALETTE[0], ALARM, PALETTE[2], PALETTE[3], PALETTE[5], PALETTE[6])
+_LOOKS = 7  # colors that the page's style has for runs
 _RESOURCES_MAX = 5
+_FULL = 102  # percent, with room for the line
 
 
-def colour_of(run: int) -> str:
-    return COLOURS[run % len(COLOURS)]
+def look_of(run: int) -> str:
+    return f"r{run % _LOOKS}"
 
 
-def runs_over_time(runs: Sequence[Run], comparison: Comparison) -> Figure:
-    """One band for each resource, one for pods that wait, one for victims; zooming one zooms all."""
+def runs_over_time(runs: Sequence[Run], comparison: Comparison) -> Markup:
     seconds = max(run.seconds for run in runs)
     unit = unit_for(seconds)
+    return time_figure("Runs over time", bands(runs, comparison, unit), TimeSpan(unit, unit.of(seconds)))
+
+
+def bands(runs: Sequence[Run], comparison: Comparison, unit: TimeUnit) -> list[Band]:
+    """One band for each resource, one for pods that wait, one for victims."""
     called, resources = names(comparison), _resources(runs)
-    bands = [*(f"{resource} utilization, %" for resource in resources), "pods waiting", "pods preempted so far"]
-    data = [
-        _line(place, called[place], band, *drawn)
-        for place, run in enumerate(runs)
-        for band, drawn in enumerate(_lines(run, resources, unit))
+    lines = [list(_lines(run, resources, unit, POINTS_MAX // len(runs))) for run in runs]
+    titles = [*(f"{resource} utilization, %" for resource in resources), "pods waiting", "pods preempted so far"]
+    return [
+        Band(
+            title,
+            [
+                Series(called[place], *drawn[band], f"{look_of(place)} d{place % DASHES}")
+                for place, drawn in enumerate(lines)
+            ],
+            percent_text if band < len(resources) else count_text,
+            _FULL if band < len(resources) else None,
+        )
+        for band, title in enumerate(titles)
     ]
-    time = axis(f"simulated time, {unit.name}", range=[0, unit.of(seconds)], zeroline=False)
-    figure = banded(bands, data, time)
-    figure["layout"]["legend"] = legend(1.04)
-    return figure
 
 
-def _lines(run: Run, resources: Sequence[str], unit: TimeUnit) -> Iterator[tuple[list[float], Sequence[float], str]]:
-    """For each band: times, values, and the format of a value."""
+def _lines(
+    run: Run, resources: Sequence[str], unit: TimeUnit, points: int
+) -> Iterator[tuple[list[float], Sequence[float]]]:
+    """For each band: times and values."""
     series = run.series
-    starts = chunk_starts(len(series.t))
+    starts = chunk_starts(len(series.t), points)
     times = [unit.of(series.t[start]) for start in starts]
     for resource in resources:
-        yield times, means(series.used.get(resource, [0.0] * len(series.t)), starts), "%{y:.1f} %"
-    yield times, maxima(_waiting(run), starts), "%{y:,}"
-    yield *_victims_so_far(run, unit), "%{y:,}"
+        yield times, means(series.used.get(resource, [0.0] * len(series.t)), starts)
+    yield times, maxima(_waiting(run), starts)
+    yield _victims_so_far(run, unit, points)
 
 
 def _resources(runs: Sequence[Run]) -> list[str]:
@@ -82,48 +89,33 @@ def _waiting(run: Run) -> list[int]:
     return [sum(counts[sample] for counts in places) for sample in range(len(run.series.t))]
 
 
-def _victims_so_far(run: Run, unit: TimeUnit) -> tuple[list[float], list[int]]:
+def _victims_so_far(run: Run, unit: TimeUnit, points: int) -> tuple[list[float], list[int]]:
     """Steps from nothing at the start to all at the end; as many as a screen can show."""
     at = sorted(pod.ended for pod in run.pods if pod.end is End.PREEMPTED and pod.ended is not None)
-    shown = chunk_starts(len(at))
+    shown = chunk_starts(len(at), points)
     times = [0.0, *(unit.of(at[place]) for place in shown), unit.of(run.seconds)]
     return times, [0, *(place + 1 for place in shown), len(at)]
 
 
-def _line(run: int, name: str, band: int, xs: list[float], ys: Sequence[float], hover: str) -> Figure:
-    return {
-        "type": "scatter", "mode": "lines", "name": escape(name), "legendgroup": str(run), "showlegend": band == 0,
-        "x": xs, "y": ys, "yaxis": y_axis(band), "hovertemplate": hover,
-        "line": {"color": colour_of(run), "width": 2, "shape": "hv", "dash": DASHES[run % len(DASHES)]},
-    }  # fmt: skip
+def waits_by_class(comparison: Comparison) -> Markup:
+    return quantile_figure("Waiting time by priority class and run", wait_rows(comparison), "pods placed")
 
 
-# ---------------------------------------------------------------- waiting times
-
-
-def waits_by_class(comparison: Comparison) -> Figure:
+def wait_rows(comparison: Comparison) -> list[tuple[str, list[Row]]]:
     """A row for each run within each class, the most important class on top."""
-    number = len(comparison.runs)
+    called = names(comparison)
     classes = [compared for compared in comparison.classes if any(map(_quantiles, compared.runs))]
-    data: list[Figure] = []
-    longest = []
-    for run, name in enumerate(names(comparison)):
-        waits = [
-            WaitRow(
-                # Runs of a class are drawn close together, the first on top.
-                round(place + (run - (number - 1) / 2) * 0.7 / number, 4),
-                colour_of(run),
-                f"{escape(compared.class_name)} in {escape(name)}",
-                compared.runs[run].placed,
-                quantiles,
-            )
-            for place, compared in enumerate(classes)
-            if (quantiles := _quantiles(compared.runs[run]))
-        ]
-        data += wait_traces(waits, name, legendgroup=str(run))
-        longest += [wait.quantiles[-1] for wait in waits]
-    labels = [f"{escape(compared.class_name)} ({compared.priority:,})" for compared in classes]
-    return waits_figure(data, labels, longest, number)
+    return [
+        (
+            f"{compared.class_name} ({compared.priority:,})",
+            [
+                Row(f"{compared.class_name} in {called[run]}", look_of(run), quantiles, figures.placed)
+                for run, figures in enumerate(compared.runs)
+                if (quantiles := _quantiles(figures))
+            ],
+        )
+        for compared in classes
+    ]
 
 
 def _quantiles(figures: ClassFigures) -> list[float]:

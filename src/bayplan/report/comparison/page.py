@@ -1,65 +1,77 @@
 """Runs side by side as one HTML file that works offline: the answer first, then figures, plots and changed pods.
 
 Takes the runs (for the plots) and their comparison (for everything else). The same data gives the
-same bytes. Long tables are cut, and say so; the JSON of the comparison holds all. Needs the extra `report`.
+same bytes. Long tables are cut, and say so; the JSON of the comparison holds all.
 """
 
 from __future__ import annotations
 
-from html import escape
+from markupsafe import Markup
 
 from bayplan.analysis.simulation.results.differences import ComparedRuns, Comparison
 from bayplan.report.comparison import rows
-from bayplan.report.comparison.figures import colour_of, runs_over_time, waits_by_class
+from bayplan.report.comparison.figures import look_of, runs_over_time, waits_by_class
 from bayplan.report.durations import duration_text
-from bayplan.report.html_page import PAGE_ROWS_MAX, filled, framed, page_file, require_plotly
+from bayplan.report.html_page import PAGE_ROWS_MAX, document
+from bayplan.report.markup import joined, tag
 from bayplan.report.simulation.preemption_list import and_more, html_legend, html_table
 from bayplan.report.words import counted, listed
+
+_MARKS = "A circle is the median, a diamond p90, a square p99; the line ends at the longest wait."
 
 
 def comparison_page(compared: ComparedRuns) -> str:
     """The page as text."""
     runs, comparison = compared.runs, compared.comparison
-    require_plotly()  # without it all else would be in vain
-    figures = {"over-time": runs_over_time(runs, comparison), "waiting": waits_by_class(comparison)}
-    body = filled(
-        page_file("comparison.html"),
-        {
-            "answer": _answer(comparison),
-            "legend": _legend(comparison),
-            "figures_table": f'<div class="figures">{_table(rows.figures(comparison))}</div>',
-            "classes": f'<div class="figures grouped">{_table(rows.classes(comparison))}</div>',
-            "differences": "\n".join(map(_section, rows.sections(comparison, PAGE_ROWS_MAX))),
-        },
+    body = joined(
+        tag(
+            "header",
+            tag("h1", "What differs between these runs"),
+            _answer(comparison),
+            _legend(comparison),
+            tag("div", _table(rows.figures(comparison)), class_="figures"),
+        ),
+        tag("section", tag("h2", "Utilization and queue over time"), runs_over_time(runs, comparison)),
+        tag(
+            "section",
+            tag("h2", "Waiting time by priority class"),
+            tag("p", _MARKS),
+            waits_by_class(comparison),
+            tag("div", _table(rows.classes(comparison)), class_="figures grouped"),
+        ),
+        map(_section, rows.sections(comparison, PAGE_ROWS_MAX // max(len(runs) - 1, 1))),
     )
-    return framed(f"{listed(rows.names(comparison))} compared", body, figures, "comparison.js")
+    return document(f"{listed(rows.names(comparison))} compared", body, style="plots.css", script="comparison.js")
 
 
-def _answer(comparison: Comparison) -> str:
-    warnings = "".join(f'<p class="partial">{escape(warning)}</p>' for warning in comparison.warnings)
-    said = "".join(f'<p class="answer">{escape(answer)}</p>' for answer in rows.answers(comparison))
+def _answer(comparison: Comparison) -> Markup:
     base = comparison.runs[0]
     facts = f"{duration_text(base.seconds)} on {counted(base.nodes, 'node')}, seed {base.seed}"
-    return f'{warnings}{said}<p class="facts">{escape(facts)}</p>'
+    return joined(
+        (tag("p", warning, class_="partial") for warning in comparison.warnings),
+        (tag("p", answer, class_="answer") for answer in rows.answers(comparison)),
+        tag("p", facts, class_="facts"),
+    )
 
 
-def _legend(comparison: Comparison) -> str:
+def _legend(comparison: Comparison) -> Markup:
     """The color and configuration of each run."""
     return html_legend(
-        (colour_of(place), f"<b>{escape(name)}</b> configuration {escape(run.configs)}, wake-ups {run.wakeups}")
+        (look_of(place), joined(tag("b", name), f" configuration {run.configs}, wake-ups {run.wakeups}"))
         for place, (name, run) in enumerate(zip(rows.names(comparison), comparison.runs, strict=True))
     )
 
 
-def _section(section: rows.Section) -> str:
+def _section(section: rows.Section) -> Markup:
     """The table is in a window of its own, with a field to search it."""
-    head = f"<section><h2>{escape(section.title)}</h2><p>{escape(section.sentence)}</p>"
+    head = [tag("h2", section.title), tag("p", section.sentence)]
     if not section.grid.rows:
-        return f"{head}</section>"
+        return tag("section", head)
     more = and_more(section.total - len(section.grid.rows), which="; see the JSON of the comparison")
-    search = '<p><label>Show only rows that mention <input type="search" placeholder="pod, node or class"></label></p>'
-    return f'{head}{search}<div class="window">{_table(section.grid)}</div>{more}</section>'
+    field = tag("input", type="search", placeholder="pod, node or class")
+    search = tag("p", tag("label", "Show only rows that mention ", field))
+    return tag("section", head, search, tag("div", _table(section.grid), class_="window"), more)
 
 
-def _table(grid: rows.Grid) -> str:
+def _table(grid: rows.Grid) -> Markup:
     return html_table(grid.titles, grid.rows, grid.numeric)

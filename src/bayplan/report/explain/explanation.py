@@ -103,7 +103,8 @@ def remarks(plain: Plain) -> Iterator[str]:
     """What one should know before reading on."""
     pod = plain["pod"]
     if pod.get("wanted", 1) > 1:
-        yield f"{pod['pending']:,} of {pod['wanted']:,} pods of its workload are pending; this is one of them."
+        these = "is pending: this one" if pod["pending"] == 1 else "are pending; this is one of them"
+        yield f"{pod['pending']:,} of {pod['wanted']:,} pods of its workload {these}."
     elif pod["workload"]:
         yield f"It is the next pod that {pod['workload']} would create."
     if pod["node"]:

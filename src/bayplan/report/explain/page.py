@@ -7,8 +7,9 @@ the page, too, in the same words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any
+
+from markupsafe import Markup
 
 from bayplan.analysis.occupancy import Occupancy
 from bayplan.analysis.written import written_amount
@@ -19,32 +20,32 @@ from bayplan.report.explain.claims import claim_parts
 from bayplan.report.explain.disruption import TITLE, disruption_parts
 from bayplan.report.explain.explanation import answer, remarks
 from bayplan.report.explain.failures import all_reason_parts, failure_parts
-from bayplan.report.explain.node_drawing import node_cards
+from bayplan.report.explain.node_drawing import Segment, node_cards, stack
 from bayplan.report.explain.preemption import preemption_parts
 from bayplan.report.explain.scores import score_parts
 from bayplan.report.explain.shortages import shortage_parts
+from bayplan.report.markup import NOTHING, joined, tag
 from bayplan.report.words import counted, listed
 
 Plain = Mapping[str, Any]
 _SCORED_NODES = 15
-#: A color for each plugin of a stacked bar, from Okabe and Ito's palette: most readers can tell them apart.
-_COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6b7280")
+_LOOKS = 8  # colors that the page's style has
 
 
 def explanation_page(plain: Plain, nodes: Sequence[Occupancy], resources: Sequence[str]) -> str:
     """The whole page."""
     title = f"bayplan explain {plain['pod']['key']}"
-    return answer_page(title, "\n".join(_body(plain, nodes, resources)))
+    return answer_page(title, _body(plain, nodes, resources))
 
 
-def _body(plain: Plain, nodes: Sequence[Occupancy], resources: Sequence[str]) -> Iterator[str]:
+def _body(plain: Plain, nodes: Sequence[Occupancy], resources: Sequence[str]) -> Iterator[Markup]:
     yield element(answer(plain), is_answer=True)
-    yield f'<p class="facts">{escape(_facts(plain))}</p>'
+    yield tag("p", _facts(plain), class_="facts")
     yield from _elements(Sentence(remark) for remark in remarks(plain))
     if nodes:
         everything = len(plain["feasible"]) + len(plain["filter"])
         shown = f"{len(nodes):,} of {everything:,} nodes" if len(nodes) < everything else counted(everything, "node")
-        yield f"<section><h2>{shown}</h2>{node_cards(plain, nodes, resources)}</section>"
+        yield _section(shown, [node_cards(plain, nodes, resources)])
     yield _section("Scores", [_score_bars(plain), *_elements(score_parts(plain, _SCORED_NODES))])
     yield _section("Nodes that do not fit", list(_elements(_failure_parts(plain))))
     yield _section("Devices", list(_elements(claim_parts(plain))))
@@ -60,12 +61,12 @@ def _facts(plain: Plain) -> str:
     return f"Priority {pod['priority']:,}; requests {listed(amounts) or 'nothing'}."
 
 
-def _section(title: str, elements: Sequence[str]) -> str:
-    body = "\n".join(each for each in elements if each)
-    return f"<section><h2>{escape(title)}</h2>{body}</section>" if body else ""
+def _section(title: str, elements: Sequence[Markup]) -> Markup:
+    body = Markup("\n").join(each for each in elements if each)
+    return tag("section", tag("h2", title), body) if body else NOTHING
 
 
-def _elements(parts: Iterator[Part]) -> Iterator[str]:
+def _elements(parts: Iterator[Part]) -> Iterator[Markup]:
     return (element(part) for part in parts)
 
 
@@ -77,34 +78,30 @@ def _failure_parts(plain: Plain) -> Iterator[Part]:
     yield from shortage_parts(plain["shortages"])
 
 
-def _score_bars(plain: Plain) -> str:
+def _score_bars(plain: Plain) -> Markup:
     """A stacked bar for each of the best nodes."""
     totals: Mapping[str, int] = plain["totals"]
     if not totals:
-        return ""
+        return NOTHING
     best = sorted(totals, key=lambda node: (-totals[node], node))[:_SCORED_NODES]
     plugins = [name for name in plain["scores"][best[0]] if any(plain["scores"][node][name] for node in best)]
-    colors = {name: _COLORS[place % len(_COLORS)] for place, name in enumerate(plugins)}
-    legend = "".join(f'<span><i style="background:{color}"></i>{escape(name)}</span>' for name, color in colors.items())
+    looks = {name: f"c{place % _LOOKS}" for place, name in enumerate(plugins)}
+    legend = [tag("span", tag("i", class_=look), name) for name, look in looks.items()]
     full = max(totals.values()) or 1
-    rows = "".join(_score_bar(node, plain["scores"][node], colors, totals[node], full) for node in best)
-    return f'<p class="legend">{legend}</p><div class="bars">{rows}</div>'
+    rows = [_score_bar(node, plain["scores"][node], looks, totals[node], full) for node in best]
+    return joined(tag("p", legend, class_="legend"), tag("div", rows, class_="bars"))
 
 
-def _score_bar(node: str, scores: Mapping[str, int], colors: Mapping[str, str], total: int, full: int) -> str:
-    segments = "".join(
-        f'<i class="seg" style="width:{max(0, scores[name]) / full:.3%};background:{color}" '
-        f'title="{escape(name)}: {scores[name]:,}"></i>'
-        for name, color in colors.items()
-    )
-    return f'<span>{escape(node)}</span><div class="stack">{segments}</div><span>{total:,}</span>'
+def _score_bar(node: str, scores: Mapping[str, int], looks: Mapping[str, str], total: int, full: int) -> Markup:
+    segments = [Segment(look, max(0, scores[name]) / full, f"{name}: {scores[name]:,}") for name, look in looks.items()]
+    return joined(tag("span", node), stack(f"scores of {node}", segments), tag("span", total))
 
 
-def _criteria(plain: Plain) -> str:
+def _criteria(plain: Plain) -> Markup:
     """Candidates against each other: a row for each, a column for each criterion, and who is out where."""
     record = (plain["preemption"] or {}).get("record")
     if not record or not record["choice"]:
-        return ""
+        return NOTHING
     steps = record["choice"]
     names = [name for name, _ in CRITERIA][: len(steps)]
     rows = [_criteria_row(node["node"], steps, record) for node in record["candidates"]]
@@ -113,7 +110,7 @@ def _criteria(plain: Plain) -> str:
         Heading("Which node is cheapest: criteria in order; each one rules out all but the best nodes"),
         Table(("node", *names), rows, numeric=frozenset(names)),
     ]
-    return "".join(map(element, parts))
+    return joined(map(element, parts))
 
 
 def _criteria_row(node: str, steps: Sequence[Plain], record: Plain) -> list[Cell]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from html import escape
 from io import StringIO
 from pathlib import Path
 
-from bayplan.report.html_page import PAGE_ROWS_MAX, filled, page_file, write_page
+from markupsafe import Markup
+
+from bayplan.report.html_page import PAGE_ROWS_MAX, document, write_page
 from bayplan.report.json_output import write_json
+from bayplan.report.markup import joined, tag
 from bayplan.report.shadow.sections import Plain, Section, answer, sections
 from bayplan.report.simulation.preemption_list import html_table
+
+_TITLE = "bayplan compared with kube-scheduler"
 
 
 def write_shadow_report(found: Plain, path: str | Path) -> None:
@@ -24,19 +28,11 @@ def write_shadow_report(found: Plain, path: str | Path) -> None:
 
 def shadow_page(found: Plain) -> str:
     """The page as text."""
-    body = "\n".join(map(_section, sections(found, PAGE_ROWS_MAX)))
-    return filled(
-        page_file("shadow.html"),
-        {
-            "style": page_file("page.css"),
-            "answer": escape(answer(found)),
-            "facts": escape(f"{found['startedAt']} to {found['endedAt']}, {found['decisions']:,} decisions of bayplan"),
-            "sections": body,
-        },
-    )
+    facts = f"{found['startedAt']} to {found['endedAt']}, {found['decisions']:,} decisions of bayplan"
+    header = tag("header", tag("h1", _TITLE), tag("p", answer(found), class_="answer"), tag("p", facts, class_="facts"))
+    return document(_TITLE, joined(header, map(_section, sections(found, PAGE_ROWS_MAX))))
 
 
-def _section(section: Section) -> str:
-    said = f"<p>{escape(section.sentence)}</p>" if section.sentence else ""
-    shown = html_table(section.titles, section.rows, section.numeric)
-    return f"<section><h2>{escape(section.title)}</h2>{said}{shown}</section>"
+def _section(section: Section) -> Markup:
+    said = tag("p", section.sentence) if section.sentence else None
+    return tag("section", tag("h2", section.title), said, html_table(section.titles, section.rows, section.numeric))

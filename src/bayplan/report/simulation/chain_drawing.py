@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
+
+from markupsafe import Markup
+
+from bayplan.report.markup import tag
 
 _BOX_WIDTH, _BOX_HEIGHT = 210, 24
 _COLUMN, _ROW = 270, 32
@@ -21,28 +24,45 @@ class _Step:
     row: float = 0.0
 
 
-def draw_chains(chains: Sequence[Sequence[str]], colour_of: Mapping[str, str], shortened: Mapping[str, str]) -> str:
-    """An `<svg>`; `colour_of` and `shortened` give each pod's colour and the name that fits a box."""
+def draw_chains(chains: Sequence[Sequence[str]], look_of: Mapping[str, str], shortened: Mapping[str, str]) -> Markup:
+    """An `<svg>`; `look_of` and `shortened` give each pod's color and the name that fits a box."""
     first = _Step("")
     for chain in chains:
         step = first
         for key in chain:
             step = step.followers.setdefault(key, _Step(key))
     rows = _give_rows(first, 0)
-    parts: list[str] = []
+    parts: list[Markup] = []
     for step in first.followers.values():
-        _draw(step, 0, colour_of, shortened, parts)
+        _draw(step, 0, look_of, shortened, parts)
     width = _COLUMN * max((len(chain) for chain in chains), default=1) - (_COLUMN - _BOX_WIDTH) + 4
-    return (
-        f'<svg class="chains" role="img" aria-label="chains of preemptions" width="{width}" height="{rows * _ROW}" '
-        f'viewBox="-2 -2 {width} {rows * _ROW}">{_ARROW}{"".join(parts)}</svg>'
+    height = rows * _ROW
+    return tag(
+        "svg",
+        _arrow_head(),
+        parts,
+        class_="chains",
+        role="img",
+        aria_label="chains of preemptions",
+        width=width,
+        height=height,
+        viewBox=f"-2 -2 {width} {height}",
     )
 
 
-_ARROW = (
-    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
-    '<path d="M0,0 L8,4 L0,8 z" fill="#52606D"/></marker></defs>'
-)
+def _arrow_head() -> Markup:
+    marker = tag(
+        "marker",
+        tag("path", d="M0,0 L8,4 L0,8 z"),
+        id="arrow",
+        viewBox="0 0 8 8",
+        refX=8,
+        refY=4,
+        markerWidth=8,
+        markerHeight=8,
+        orient="auto",
+    )
+    return tag("defs", marker)
 
 
 def _give_rows(step: _Step, next_row: int) -> int:
@@ -58,23 +78,19 @@ def _give_rows(step: _Step, next_row: int) -> int:
 
 
 def _draw(
-    step: _Step, column: int, colour_of: Mapping[str, str], shortened: Mapping[str, str], parts: list[str]
+    step: _Step, column: int, look_of: Mapping[str, str], shortened: Mapping[str, str], parts: list[Markup]
 ) -> None:
     left, top = column * _COLUMN, step.row * _ROW
-    parts.append(
-        f'<g><title>{escape(step.key)}</title><rect x="{left}" y="{top:g}" width="{_BOX_WIDTH}" '
-        f'height="{_BOX_HEIGHT}" rx="4" fill="#FFFFFF" stroke="{escape(colour_of[step.key])}" stroke-width="2"/>'
-        f'<text x="{left + 8}" y="{top + 16:g}">{escape(shortened[step.key])}</text></g>'
-    )
+    box = {"x": left, "y": f"{top:g}", "width": _BOX_WIDTH, "height": _BOX_HEIGHT, "rx": 4}
+    name = tag("text", shortened[step.key], x=left + 8, y=f"{top + 16:g}")
+    parts.append(tag("g", tag("title", step.key), tag("rect", class_=look_of[step.key], **box), name))
     for follower in step.followers.values():
-        _draw_arrow(left + _BOX_WIDTH, top + _BOX_HEIGHT / 2, follower.row * _ROW + _BOX_HEIGHT / 2, parts)
-        _draw(follower, column + 1, colour_of, shortened, parts)
+        parts.append(_arrow(left + _BOX_WIDTH, top + _BOX_HEIGHT / 2, follower.row * _ROW + _BOX_HEIGHT / 2))
+        _draw(follower, column + 1, look_of, shortened, parts)
 
 
-def _draw_arrow(left: float, start: float, end: float, parts: list[str]) -> None:
+def _arrow(left: float, start: float, end: float) -> Markup:
     right = left + _COLUMN - _BOX_WIDTH
     middle = (left + right) / 2
-    parts.append(
-        f'<path d="M{left:g},{start:g} C{middle:g},{start:g} {middle:g},{end:g} {right - 1:g},{end:g}" fill="none" '
-        f'stroke="#52606D" stroke-width="1.5" marker-end="url(#arrow)"/>'
-    )
+    curve = f"M{left:g},{start:g} C{middle:g},{start:g} {middle:g},{end:g} {right - 1:g},{end:g}"
+    return tag("path", class_="arrow", d=curve, marker_end="url(#arrow)")

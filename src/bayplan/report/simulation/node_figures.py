@@ -1,49 +1,52 @@
-"""Nodes over time as a figure for plotly: each pod a bar, or, for many nodes, each node a row of a heat map.
+"""Nodes over time as a figure: each pod a bar, or, for many nodes, each node a row of a heat map.
 
-A Gantt chart of a thousand nodes shows nothing, and tens of thousands of bars bring a browser to a halt. So above
-`NODES_MAX` nodes or `PODS_MAX` pods the used share of each node is drawn instead. Preemptions are marked in both;
-a mark carries the position of its preemption, by which the page opens the record.
+A Gantt chart of a thousand nodes shows nothing, and thousands of bars make a page heavy. So above `NODES_MAX` nodes or
+`PODS_MAX` pods the used share of each node is drawn instead. Preemptions are marked in both; a mark leads to the record
+of its preemption, if the page has that.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from markupsafe import Markup
 
 from bayplan.analysis.simulation.results.run_format import End, NodeRow
+from bayplan.report.drawing.bands import TimeSpan, figure, time_ticks
+from bayplan.report.drawing.pixels import picture
+from bayplan.report.drawing.ticks import short
 from bayplan.report.durations import duration_text
-from bayplan.report.simulation.time_figures import Figure, axis, layout, legend, time_axis, whole_run
-from bayplan.report.simulation.view import ALARM, SimulationView, Stay
+from bayplan.report.markup import tag
+from bayplan.report.simulation.time_figures import time_span
+from bayplan.report.simulation.view import SimulationView, Stay
 from bayplan.report.words import counted
 
 NODES_MAX = 60
-PODS_MAX = 5_000
-_CELLS_MAX = 240_000
-_BUCKETS_MAX, _BUCKETS_MIN = 300, 60
-_MARKS_MAX = 800
+PODS_MAX = 1_000
+_CELLS_MAX = 45_000
+_BUCKETS_MAX = 300
+_ROWS_MAX = 400  # of a heat map; of more nodes, several share a row
+_MARKS_MAX = 500
 _ROW = 0.86  # of the distance between two nodes; the rest keeps them apart
 _LABEL_LENGTH = 28
 _HEIGHT_MAX = 1_200  # pixels
-_OUTLINED_MAX = 1_000
-#: One hue from light to dark, so that the order is visible without colors, too.
-_FILLING = [[0, "#F3F7FB"], [0.25, "#C3DBEC"], [0.5, "#74AFD6"], [0.75, "#2E75B0"], [1, "#08264F"]]
-_NO_NODE = "#BDBDBD"
-_MARK = {"symbol": "x", "size": 8, "color": ALARM, "line": {"color": "#FFFFFF", "width": 1}}
+_LABEL_HEIGHT = 14
+_BLUE, _RED = (23, 105, 190), (200, 70, 0)
+_LABEL = "Nodes over time"
 
 
 def is_aggregated(view: SimulationView) -> bool:
     return len(view.nodes) > NODES_MAX or len(view.stays) > PODS_MAX
 
 
-def nodes_over_time(view: SimulationView) -> Figure:
-    return _heat_map(view) if is_aggregated(view) else _gantt(view)
+def nodes_over_time(view: SimulationView, records: int) -> Markup:
+    """`records` is how many preemptions have a record on the page."""
+    return _heat_map(view, records) if is_aggregated(view) else _gantt(view, records)
 
 
 def shortened(name: str, at_most: int = _LABEL_LENGTH) -> str:
@@ -54,52 +57,78 @@ def shortened(name: str, at_most: int = _LABEL_LENGTH) -> str:
     return f"{name[: at_most - tail - 1]}…{name[-tail:]}"
 
 
+def _figure(names: Sequence[str], height: int, span: TimeSpan, drawn: Iterable[Markup], above: Markup) -> Markup:
+    area = tag(
+        "svg",
+        drawn,
+        class_="area",
+        viewBox=span.viewed(height),
+        preserveAspectRatio="none",
+        height=height,
+        role="img",
+        aria_label=_LABEL,
+    )
+    return figure(_LABEL, span, [above, _name_axis(names, height), area, time_ticks(span)], "nodes")
+
+
+def _name_axis(names: Sequence[str], height: int) -> Markup:
+    """As many names as there is room for."""
+    every = max(1, -(-_LABEL_HEIGHT * len(names) // height)) if names else 1
+    labels = [
+        tag("text", tag("title", name), shortened(name), x="100%", y=short((row + 0.5) * height / len(names) + 4))
+        for row, name in enumerate(names)
+        if row % every == 0
+    ]
+    return tag("svg", labels, class_="axis", height=height, aria_hidden="true")
+
+
+def _mark(x: float, y: float, title: str, record: int | None, records: int, look: str = "mark") -> Markup:
+    """A point that keeps its size when the area is stretched: a line without length."""
+    drawn = tag("path", tag("title", title), class_=look, d=f"M{short(x)},{short(y)}h0")
+    return tag("a", drawn, href=f"#preemption-{record}") if record is not None and record < records else drawn
+
+
 # ---------------------------------------------------------------- each pod a bar
 
 
 @dataclass(frozen=True, slots=True)
-class _Bar:
+class PodBar:
     """A pod's stay, and where it is drawn: nodes are a unit apart."""
 
     stay: Stay
-    centre: float
+    top: float
     height: float
 
 
-def _gantt(view: SimulationView) -> Figure:
+def _gantt(view: SimulationView, records: int) -> Markup:
     names = list(view.nodes)
+    bars, lane_count = pod_bars(view)
+    row_height = _row_height(lane_count, len(names))
+    height = row_height * max(len(names), 1)
+
+    def shapes() -> Iterator[Markup]:
+        yield from _lives(view, names, row_height)
+        for bar in bars:
+            yield _pod_bar(view, bar, row_height)
+        for bar in bars:
+            if bar.stay.pod.end is End.PREEMPTED:
+                x, y = view.unit.of(bar.stay.until), (bar.top + bar.height / 2) * row_height
+                yield _mark(x, y, _pod_text(view, bar.stay), view.preemption_of(bar.stay.pod), records)
+
+    legend = [tag("span", tag("i", class_=look), name) for name, look in view.looks.items()]
+    legend.append(tag("span", tag("i", class_="alarm round"), "preempted"))
+    return _figure(names, height, time_span(view), shapes(), tag("div", legend, class_="head"))
+
+
+def pod_bars(view: SimulationView) -> tuple[list[PodBar], dict[str, int]]:
+    """All stays, in lanes of their node's row, and each node's number of lanes."""
     lanes, lane_count = _lanes(view)
-    rows = _rows(names)
-    drawn_bars = []
+    rows = _rows(view.nodes)
+    bars = []
     for stay, lane in zip(view.stays, lanes, strict=True):
         height = _ROW / lane_count[stay.node]
-        centre = rows[stay.node] - _ROW / 2 + (lane + 0.5) * _ROW / lane_count[stay.node]
-        drawn_bars.append(_Bar(stay, round(centre, 5), round(height, 5)))
-    data = [
-        _bars_of(name, view, bars)
-        for name in view.run.classes
-        if (bars := [bar for bar in drawn_bars if bar.stay.pod.class_name == name])
-    ]
-    data.append(_victim_marks(view, drawn_bars))
-    drawn = layout(
-        130 + _row_height(lane_count, len(names)) * max(len(names), 1),
-        hovermode="closest",
-        barmode="overlay",
-        meta=whole_run(view),
-        dragmode="zoom",
-        xaxis=time_axis(view),
-        yaxis=axis(
-            tickvals=list(range(len(names))),
-            ticktext=[escape(shortened(name)) for name in names],
-            range=[max(len(names), 1) - 0.5, -0.5],
-            showgrid=False,
-            zeroline=False,
-            automargin=True,
-        ),
-        shapes=_lives(view, names),
-        legend=legend(1.0),
-    )
-    return {"data": data, "layout": drawn}
+        bars.append(PodBar(stay, rows[stay.node] + (1 - _ROW) / 2 + lane * height, height))
+    return bars, lane_count
 
 
 def _row_height(lane_count: dict[str, int], nodes: int) -> int:
@@ -131,69 +160,44 @@ def _rows(names: Iterable[str]) -> dict[str, int]:
     return {name: row for row, name in enumerate(names)}
 
 
-def _bars_of(class_name: str, view: SimulationView, bars: Sequence[_Bar]) -> Figure:
-    return {
-        "type": "bar", "orientation": "h", "name": f"{escape(class_name)} ({view.run.classes[class_name]:,})",
-        "base": [view.unit.of(bar.stay.since) for bar in bars],
-        "x": [view.unit.of(max(bar.stay.until - bar.stay.since, 0)) for bar in bars],
-        "y": [bar.centre for bar in bars],
-        "width": [bar.height for bar in bars],
-        "marker": {
-            "color": view.colours[class_name],
-            "line": {"color": "#FFFFFF", "width": [_outline(view, bar.stay) for bar in bars]},
-        },
-        "hoverinfo": "text", "textposition": "none", "text": [_pod_text(view, bar.stay) for bar in bars],
-    }  # fmt: skip
-
-
-def _outline(view: SimulationView, stay: Stay) -> float:
-    """Keeps neighbours apart; around a bar of a pixel or two it would hide the bar."""
-    wide = stay.until - stay.since > view.seconds / 200
-    return 0.6 if wide and len(view.stays) <= _OUTLINED_MAX else 0
+def _pod_bar(view: SimulationView, bar: PodBar, row_height: int) -> Markup:
+    stay = bar.stay
+    return tag(
+        "rect",
+        tag("title", _pod_text(view, stay)),
+        class_=f"pod {view.looks[stay.pod.class_name]}",
+        x=short(view.unit.of(stay.since)),
+        y=short(bar.top * row_height),
+        width=short(view.unit.of(max(stay.until - stay.since, 0))),
+        height=short(bar.height * row_height),
+    )
 
 
 def _pod_text(view: SimulationView, stay: Stay) -> str:
     pod = stay.pod
     lines = [
-        f"<b>{escape(pod.key)}</b>",
-        f"{escape(pod.class_name)}, priority {pod.priority:,}, on {escape(stay.node)}",
-        f"{duration_text(stay.since)} to {duration_text(stay.until)}: {pod.end}",
+        f"{pod.key}, {pod.class_name} ({pod.priority:,})",
+        f"{stay.node}, {duration_text(stay.since)} to {duration_text(stay.until)}: {pod.end}",
         f"waited {duration_text(stay.since - pod.created)}",
     ]
     taken = view.preemption_of(pod)
     if taken is not None:
-        lines.append(f"preempted by {escape(view.run.preemptions[taken].preemptor)}")
-    return "<br>".join(lines)
+        lines.append(f"preempted by {view.run.preemptions[taken].preemptor}")
+    return "\n".join(lines)
 
 
-def _victim_marks(view: SimulationView, bars: Sequence[_Bar]) -> Figure:
-    victims = [bar for bar in bars if bar.stay.pod.end is End.PREEMPTED]
-    return _marks(
-        [view.unit.of(bar.stay.until) for bar in victims],
-        [bar.centre for bar in victims],
-        [f"{_pod_text(view, bar.stay)}<br>click for the record" for bar in victims],
-        [view.preemption_of(bar.stay.pod) for bar in victims],
-    )
-
-
-def _marks(x: list[float], y: list[Any], text: list[str], positions: Sequence[int | None]) -> Figure:
-    return {
-        "type": "scatter", "mode": "markers", "name": "preempted", "x": x, "y": y, "text": text, "hoverinfo": "text",
-        "customdata": list(positions), "marker": _MARK,
-    }  # fmt: skip
-
-
-def _lives(view: SimulationView, names: Sequence[str]) -> list[Figure]:
-    """A band for the time in which a node exists: free capacity is gray, no node is white."""
-    return [
-        {
-            "type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": "#ECEFF2",
-            "x0": view.unit.of(life.since), "x1": view.unit.of(_until(view, life)),
-            "y0": row - _ROW / 2, "y1": row + _ROW / 2,
-        }
-        for row, name in enumerate(names)
-        for life in view.nodes[name]
-    ]  # fmt: skip
+def _lives(view: SimulationView, names: Sequence[str], row_height: int) -> Iterator[Markup]:
+    """A band for the time in which a node exists: free capacity is gray, no node is the background."""
+    for row, name in enumerate(names):
+        for life in view.nodes[name]:
+            yield tag(
+                "rect",
+                class_="life",
+                x=short(view.unit.of(life.since)),
+                y=short((row + (1 - _ROW) / 2) * row_height),
+                width=short(view.unit.of(_until(view, life) - life.since)),
+                height=short(_ROW * row_height),
+            )
 
 
 def _until(view: SimulationView, life: NodeRow) -> float:
@@ -203,88 +207,90 @@ def _until(view: SimulationView, life: NodeRow) -> float:
 # ---------------------------------------------------------------- each node a row
 
 
-def _heat_map(view: SimulationView) -> Figure:
-    names = list(view.nodes)
-    buckets = min(max(_CELLS_MAX // max(len(names), 1), _BUCKETS_MIN), round(_BUCKETS_MAX * view.seen_closer))
-    edges = np.linspace(0, max(view.seconds, 1e-9), buckets + 1)
-    middles = [view.unit.of(float(middle)) for middle in (edges[:-1] + edges[1:]) / 2]
-    labels = [escape(name) for name in names]
-    maps = [
-        _share_map("cpu", _shares(view, [stay.pod.cpu for stay in view.stays], "cpu", edges)),
-        _share_map("memory", _shares(view, [stay.pod.memory for stay in view.stays], "memory", edges)),
-        _eviction_map(_evictions(view, names, edges)),
+@dataclass(frozen=True)
+class HeatMap:
+    """Levels from 0 to 100 by row and time; -1 where there was no node."""
+
+    name: str
+    levels: npt.NDArray[np.int64]
+    color: tuple[int, int, int]
+
+
+def _heat_map(view: SimulationView, records: int) -> Markup:
+    names = row_names(list(view.nodes))
+    span = time_span(view)
+    height = min(14 * len(names), 760) if len(names) > NODES_MAX else 24 * len(names)
+    maps = heat_maps(view)
+    buttons = [
+        tag("label", tag("input", type="radio", name="map", value=place, checked=place == 0), each.name)
+        for place, each in enumerate(maps)
     ]
-    for position, heat_map in enumerate(maps):
-        heat_map |= {"type": "heatmap", "x": middles, "y": labels, "visible": position == 0, "hoverongaps": False}
-    data = [*maps, *_preemption_marks(view)]
-    drawn = layout(
-        min(170 + 14 * len(names), 920) if len(names) > NODES_MAX else 170 + 24 * len(names),
-        hovermode="closest",
-        meta=whole_run(view),
-        xaxis=time_axis(view, showgrid=False),
-        yaxis=axis(
-            type="category", range=[len(names) - 0.5, -0.5], nticks=30, showgrid=False, zeroline=False, automargin=True
-        ),
-        plot_bgcolor=_NO_NODE,
-        updatemenus=[_switch([heat_map["name"] for heat_map in maps], len(data) - len(maps))],
-        margin={"l": 70, "r": 20, "t": 60, "b": 50},
-        legend=legend(1.0, x=1, xanchor="right"),
-        showlegend=True,
-    )
-    return {"data": data, "layout": drawn}
+
+    def shapes() -> Iterator[Markup]:
+        for place, each in enumerate(maps):
+            address, size = picture(each.levels, each.color), {"width": short(span.end), "height": height}
+            yield tag("image", class_=f"map map-{place}", href=address, preserveAspectRatio="none", **size)
+        yield from _row_titles(names, maps[0], span, height)
+        yield from _preemption_marks(view, height, records)
+
+    return _figure(names, height, span, shapes(), tag("div", buttons, class_="head"))
 
 
-def _share_map(resource: str, shares: npt.NDArray[np.float64]) -> Figure:
-    percent = np.where(np.isnan(shares), -1, np.round(shares * 100)).astype(int)
-    return {
-        "name": resource,
-        "z": [[None if cell < 0 else cell for cell in row] for row in percent.tolist()],
-        "zmin": 0, "zmax": 100, "colorscale": _FILLING,
-        "colorbar": {"title": {"text": f"{resource} utilization, %", "side": "right"}, "thickness": 14},
-        "hovertemplate": "%{y}<br>" + resource + " %{z} % used<extra></extra>",
-    }  # fmt: skip
+def row_names(names: Sequence[str]) -> list[str]:
+    starts = _group_starts(len(names))
+    ends = [*starts[1:], len(names)]
+    return [
+        names[start] if end == start + 1 else f"{names[start]} to {names[end - 1]}"
+        for start, end in zip(starts, ends, strict=True)
+    ]
 
 
-def _eviction_map(counts: npt.NDArray[np.int64]) -> Figure:
-    return {
-        "name": "evictions",
-        "z": counts.tolist(),
-        "zmin": 0, "zmax": max(int(counts.max(initial=0)), 1),
-        "colorscale": [[0, "#F4F5F7"], [1e-9, "#FBD0B0"], [1, "#8F3B00"]],
-        "colorbar": {"title": {"text": "pods evicted", "side": "right"}, "thickness": 14, "tickformat": ",d"},
-        "hovertemplate": "%{y}<br>%{z} evicted by preemption<extra></extra>",
-    }  # fmt: skip
+def _group_starts(nodes: int) -> list[int]:
+    return list(range(0, nodes, max(1, -(-nodes // _ROWS_MAX))))
 
 
-def _switch(names: Sequence[str], marks: int) -> Figure:
-    """Buttons that show one map at a time; the marks stay."""
-    return {
-        "type": "buttons", "direction": "right", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom",
-        "pad": {"b": 8}, "showactive": True,
-        "buttons": [
-            {"label": name, "method": "restyle",
-             "args": [{"visible": [*(other == name for other in names), *([True] * marks)]}]}
-            for name in names
-        ],
-    }  # fmt: skip
+def heat_maps(view: SimulationView) -> list[HeatMap]:
+    names = list(view.nodes)
+    starts = _group_starts(len(names))
+    buckets = min(_CELLS_MAX // max(len(starts), 1), round(_BUCKETS_MAX * view.seen_closer))
+    edges = np.linspace(0, max(view.seconds, 1e-9), buckets + 1)
+    counts = np.add.reduceat(_evictions(view, names, edges), starts)
+    # A single eviction must be seen next to none.
+    evicted = np.where(counts > 0, 30 + 70 * counts // max(int(counts.max(initial=0)), 1), 0)
+
+    def levels(requests: list[int], resource: str) -> npt.NDArray[np.int64]:
+        shares = _shares(view, requests, resource, edges)
+        there = np.add.reduceat(~np.isnan(shares), starts, dtype=np.int64)
+        means = np.add.reduceat(np.nan_to_num(shares), starts) / np.maximum(there, 1)
+        return np.where(there == 0, -1, np.round(means * 100)).astype(np.int64)
+
+    return [
+        HeatMap("cpu", levels([stay.pod.cpu for stay in view.stays], "cpu"), _BLUE),
+        HeatMap("memory", levels([stay.pod.memory for stay in view.stays], "memory"), _BLUE),
+        HeatMap("evictions", evicted, _RED),
+    ]
 
 
-def _preemption_marks(view: SimulationView) -> list[Figure]:
+def _row_titles(names: Sequence[str], cpu: HeatMap, span: TimeSpan, height: int) -> Iterator[Markup]:
+    row_height = height / max(len(names), 1)
+    for row, name in enumerate(names):
+        there = cpu.levels[row][cpu.levels[row] >= 0]
+        said = f"{name}: {there.mean():.0f} % of cpu used on average" if len(there) else name
+        size = {"width": short(span.end), "height": short(row_height)}
+        yield tag("rect", tag("title", said), class_="strip", y=short(row * row_height), **size)
+
+
+def _preemption_marks(view: SimulationView, height: int, records: int) -> Iterator[Markup]:
     """None if there are so many that they would hide the map: the map of evictions shows the same."""
-    if not 0 < len(view.run.preemptions) <= _MARKS_MAX:
-        return []
-    preemptions = view.run.preemptions
-    marks = _marks(
-        [view.unit.of(preemption.t) for preemption in preemptions],
-        [escape(preemption.node) for preemption in preemptions],
-        [
-            f"{escape(preemption.preemptor)} evicted {counted(len(preemption.victims), 'pod')}"
-            f"<br>on {escape(preemption.node)} at {duration_text(preemption.t)}<br>click for the record"
-            for preemption in preemptions
-        ],
-        range(len(preemptions)),
-    )
-    return [marks | {"name": "preemption", "marker": _MARK | {"size": 6}}]
+    nodes = _rows(view.nodes)
+    if len(view.run.preemptions) > _MARKS_MAX:
+        return
+    for position, preemption in enumerate(view.run.preemptions):
+        if preemption.node in nodes:
+            said = f"{preemption.preemptor} evicted {counted(len(preemption.victims), 'pod')}"
+            title = f"{said}\non {preemption.node} at {duration_text(preemption.t)}"
+            y = (nodes[preemption.node] + 0.5) * height / len(nodes)
+            yield _mark(view.unit.of(preemption.t), y, title, position, records, "mark small")
 
 
 def _shares(

@@ -1,23 +1,31 @@
 """A simulation's result as one HTML file that works offline: the answer first, then plots, chains and records.
 
-Takes a run and writes a page that holds its plots' data and plotly.js itself; the page's own policy forbids it to load
-anything. The same run gives the same bytes. Nothing is computed again that the summary has.
-
-Needs plotly (the extra `report`) for its JavaScript only; figures are made as plain data.
+Takes a run; the page's own policy forbids it to load anything. The same run gives the same bytes. Nothing is computed
+again that the summary has.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+from typing import Any
+
+from markupsafe import Markup
 
 from bayplan.analysis.simulation.results.run_format import End, PodRow, Run
 from bayplan.report.durations import duration_text
-from bayplan.report.html_page import filled, framed, page_file, require_plotly
+from bayplan.report.html_page import document
+from bayplan.report.markup import NOTHING, joined, tag
 from bayplan.report.simulation.chain_drawing import draw_chains
 from bayplan.report.simulation.node_figures import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
-from bayplan.report.simulation.preemption_list import and_more, html_legend, html_table, preemption_list
+from bayplan.report.simulation.preemption_list import (
+    and_more,
+    html_legend,
+    html_table,
+    more_records,
+    preemption_records,
+)
 from bayplan.report.simulation.time_figures import over_time, waiting, who_evicted
 from bayplan.report.simulation.view import SimulationView
 from bayplan.report.words import counted, eviction_cause, violations
@@ -32,64 +40,70 @@ _SINGLE = "standalone pods of class"
 
 def run_page(run: Run) -> str:
     """The page as text."""
-    require_plotly()  # without it all else would be in vain
     view = SimulationView(run)
-    figures = {"over-time": over_time(view), "waiting": waiting(view), "nodes": nodes_over_time(view)}
-    if run.preemptions:
-        figures["who-evicted"] = who_evicted(view)
-    body = filled(
-        page_file("page.html"),
-        {
-            "answer": _answer(view),
-            "tiles": _tiles(view),
-            "classes": _class_table(view),
-            "time_text": _time_text(view),
-            "nodes_text": _nodes_text(view),
-            "who_evicted": '<div class="plot" id="who-evicted"></div>' if run.preemptions else "",
-            "chains": _chains(view),
-            "loops": _loops(view),
-            "notes": _notes(view),
-            "workloads": _workloads(view),
-            "evictions": _evictions(view),
-            "preemptions_title": counted(len(run.preemptions), "preemption"),
-            "preemptions": preemption_list(run.preemptions),
-        },
+    records = preemption_records(run.preemptions)
+    header = tag(
+        "header",
+        tag("h1", "What happened in this cluster"),
+        _answer(view),
+        tag("div", _tiles(view), class_="tiles"),
+        _class_table(view),
+        _loops(view),
+        _notes(view),
     )
-    return framed(
-        f"Simulation of {duration_text(view.seconds)}, seed {run.seed}",
-        body,
-        figures,
-        "page.js",
+    sections = [
+        ("Utilization and queue over time", [_time_text(view), over_time(view)]),
+        ("Waiting time by priority class", [waiting(view)]),
+        ("Nodes over time", [tag("p", _nodes_text(view)), nodes_over_time(view, len(records))]),
+        ("Preemptors and victims", [who_evicted(view) if run.preemptions else None, _chains(view)]),
+        ("Worst-hit workloads", [_workloads(view)]),
+        ("Evictions and packing", [_evictions(view)]),
+    ]
+    body = joined(
+        header,
+        (tag("section", tag("h2", title), elements) for title, elements in sections),
+        _records(view, records),
     )
+    title = f"Simulation of {duration_text(view.seconds)}, seed {run.seed}"
+    return document(title, body, style="plots.css", script="page.js")
+
+
+def _records(view: SimulationView, records: list[Markup]) -> Markup:
+    count = len(view.run.preemptions)
+    field = tag("input", id="filter", type="search", placeholder="pod, node or budget")
+    search = tag("p", tag("label", "Show only preemptions that mention ", field)) if count else None
+    more = more_records(len(records), count)
+    return tag("section", tag("h2", counted(count, "preemption")), search, records, more, id="preemptions")
 
 
 # ---------------------------------------------------------------- the answer
 
 
-def _answer(view: SimulationView) -> str:
+def _answer(view: SimulationView) -> Markup:
     run, pods = view.run, view.run.summary.pods
+    pending = (
+        f"{counted(pods.pending, 'is still pending', 'are still pending')}." if pods.pending else "none is pending."
+    )
+    broken = f", with {violations(run.summary.budgets_broken)}." if pods.preempted else "."
+    loops = counted(len(run.loops), "preempt–recreate loop")
     said = [
-        f"In {duration_text(view.seconds)} on {counted(len(view.nodes), 'node')}, "
-        f"<b>{counted(pods.placed, 'pod was', 'pods were')} placed</b>; "
-        + (
-            f"{counted(pods.pending, 'is still pending', 'are still pending')}." if pods.pending else "none is pending."
-        ),
-        f"<b>{_pods_were(pods.preempted)} evicted</b> by preemption"
-        + (f", with {violations(run.summary.budgets_broken)}." if pods.preempted else "."),
-        f'<b class="alarm">{counted(len(run.loops), "preempt–recreate loop")} found.</b>'
-        if run.loops
-        else "No preempt–recreate loop.",
+        f"In {duration_text(view.seconds)} on {counted(len(view.nodes), 'node')}, ",
+        tag("b", f"{counted(pods.placed, 'pod was', 'pods were')} placed"),
+        f"; {pending} ",
+        tag("b", f"{_pods_were(pods.preempted)} evicted"),
+        f" by preemption{broken} ",
+        tag("b", f"{loops} found.", class_="alarm") if run.loops else "No preempt–recreate loop.",
     ]
-    partial = '<p class="partial">The run ended early: this report covers only part of it.</p>'
-    facts = f"configuration {escape(run.configs)}, seed {run.seed}, wake-ups {run.wakeups}"
-    return f'{partial if run.partial else ""}<p class="answer">{" ".join(said)}</p><p class="facts">{facts}</p>'
+    partial = tag("p", "The run ended early: this report covers only part of it.", class_="partial")
+    facts = f"configuration {run.configs}, seed {run.seed}, wake-ups {run.wakeups}"
+    return joined(partial if run.partial else None, tag("p", said, class_="answer"), tag("p", facts, class_="facts"))
 
 
 def _pods_were(count: int) -> str:
     return counted(count, "pod was", "pods were") if count else "No pod was"
 
 
-def _tiles(view: SimulationView) -> str:
+def _tiles(view: SimulationView) -> list[Markup]:
     run, summary, pods = view.run, view.run.summary, view.run.summary.pods
     depth = max((chain.depth for chain in run.chains), default=0)
     tiles = [
@@ -105,14 +119,13 @@ def _tiles(view: SimulationView) -> str:
         for resource, share in summary.utilisation.items()
         if any(run.series.used[resource])  # nodes may offer what no pod asks for
     ]
-    return "".join(
-        f'<div class="tile{" alarm" if alarm else ""}"><span>{escape(name)}</span><b>{value}</b>'
-        f"<span>{escape(note)}</span></div>"
+    return [
+        tag("div", tag("span", name), tag("b", value), tag("span", note), class_="tile alarm" if alarm else "tile")
         for name, value, note, alarm in tiles
-    )
+    ]
 
 
-def _class_table(view: SimulationView) -> str:
+def _class_table(view: SimulationView) -> Markup:
     ends = Counter((pod.class_name, pod.end) for pod in view.run.pods)
     rows = []
     for name, priority in view.run.classes.items():
@@ -125,25 +138,26 @@ def _class_table(view: SimulationView) -> str:
     return html_table(titles, rows, titles[1:])
 
 
-def _time_text(view: SimulationView) -> str:
+def _time_text(view: SimulationView) -> Markup:
     if not view.shown_from:
-        return ""
+        return NOTHING
     pods = view.run.pods
     before = sum(pod.created < view.shown_from for pod in pods)
-    return (
-        f"<p>In the first {duration_text(view.shown_from)} only {before:,} of {counted(len(pods), 'pod')} arrived, "
-        "so the time axes start there. Double-click a plot to see the whole run.</p>"
+    return tag(
+        "p",
+        f"In the first {duration_text(view.shown_from)} only {before:,} of {counted(len(pods), 'pod')} arrived, "
+        "so the time axes start there. Double-click a plot to see the whole run.",
     )
 
 
 def _nodes_text(view: SimulationView) -> str:
     if not is_aggregated(view):
         return (
-            "Each bar is a pod on its node, colored by priority class; gray is free capacity. A cross marks a "
+            "Each bar is a pod on its node, colored by priority class; gray is free capacity. A dot marks a "
             "pod that was preempted: click it for the record. Drag to zoom, double-click to see all."
         )
     return (
-        f"Each row is a node; dark is full, gray means that the node did not exist. "
+        f"Each row is a node; the stronger the color, the fuller it is. Where there is none, the node did not exist. "
         f"(Above {NODES_MAX} nodes or {PODS_MAX:,} pods, individual pods are not drawn.) "
         "Use the buttons to show another resource or the evictions. Drag to zoom, double-click to see all."
     )
@@ -152,48 +166,47 @@ def _nodes_text(view: SimulationView) -> str:
 # ---------------------------------------------------------------- chains, loops, workloads
 
 
-def _chains(view: SimulationView) -> str:
+def _chains(view: SimulationView) -> Markup:
     chains = sorted(view.run.chains, key=lambda chain: (-chain.depth, -chain.downtime, chain.pods))
     if not chains:
-        return "<p>No victim preempted another pod.</p>"
+        return tag("p", "No victim preempted another pod.")
     shown = [chain.pods[:_CHAIN_LENGTH_MAX] for chain in chains[:_CHAINS_MAX]]
     keys = {key for pods in shown for key in pods}
-    colours = {key: view.colours[view.class_by_key[key]] for key in keys}
+    looks = {key: view.looks[view.class_by_key[key]] for key in keys}
     text = f"The deepest {len(shown):,} of {counted(len(chains), 'chain')}. " if len(chains) > len(shown) else ""
     longest = max(chain.downtime for chain in chains)
-    return (
-        f"<p>{text}Each arrow points to a victim or to the pod that replaces it; colors are priority classes. "
-        f"The longest downtime in one chain is {duration_text(longest)}.</p>{_legend(view)}"
-        f'<div class="scroll">{draw_chains(shown, colours, {key: shortened(key, 27) for key in keys})}</div>'
+    said = (
+        f"{text}Each arrow points to a victim or to the pod that replaces it; colors are priority classes. "
+        f"The longest downtime in one chain is {duration_text(longest)}."
     )
+    drawn = draw_chains(shown, looks, {key: shortened(key, 27) for key in keys})
+    legend = html_legend((look, name) for name, look in view.looks.items())
+    return joined(tag("p", said), legend, tag("div", drawn, class_="scroll"))
 
 
-def _legend(view: SimulationView) -> str:
-    return html_legend((colour, escape(name)) for name, colour in view.colours.items())
-
-
-def _loops(view: SimulationView) -> str:
+def _loops(view: SimulationView) -> Markup:
     loops = sorted(view.run.loops, key=lambda loop: (-loop.times, loop.pods))
     said = []
     for loop in loops[:_LOOPS_MAX]:
-        steps = " → ".join(
-            f"<b>{escape(pod)}</b> ({priority:,})" for pod, priority in zip(loop.pods, loop.priorities, strict=True)
+        steps = Markup(" → ").join(
+            joined(tag("b", pod), f" ({priority:,})") for pod, priority in zip(loop.pods, loop.priorities, strict=True)
         )
-        said.append(f'<li><span class="flag">{counted(loop.times, "time")}</span> {steps} → and again</li>')
+        said.append(tag("li", tag("span", counted(loop.times, "time"), class_="flag"), " ", steps, " → and again"))
     if not said:
-        return ""
-    more = and_more(len(loops) - _LOOPS_MAX)
-    return f'<h3 class="alarm">Preempt–recreate loops</h3><ul class="loops">{"".join(said)}</ul>{more}'
+        return NOTHING
+    title = tag("h3", "Preempt–recreate loops", class_="alarm")
+    return joined(title, tag("ul", said, class_="loops"), and_more(len(loops) - _LOOPS_MAX))
 
 
-def _notes(view: SimulationView) -> str:
+def _notes(view: SimulationView) -> Markup:
     """What could not be done, and what was assumed."""
     notes = view.run.notes
     if not notes:
-        return ""
+        return NOTHING
     rows = [(duration_text(note.t), note.source, note.message) for note in notes[:_NOTES_MAX]]
-    table = html_table(["at", "where", "what"], rows) + and_more(len(notes) - _NOTES_MAX)
-    return f"<details><summary>{counted(len(notes), 'note')} on this run</summary>{table}</details>"
+    table = html_table(["at", "where", "what"], rows)
+    summary = tag("summary", f"{counted(len(notes), 'note')} on this run")
+    return tag("details", summary, table, and_more(len(notes) - _NOTES_MAX))
 
 
 @dataclass
@@ -208,7 +221,7 @@ class _Harm:
     longest_wait: float = 0.0
 
 
-def _workloads(view: SimulationView) -> str:
+def _workloads(view: SimulationView) -> Markup:
     harms: defaultdict[str, _Harm] = defaultdict(_Harm)
     names = _workload_names(view)
     for pod in view.run.pods:
@@ -219,7 +232,7 @@ def _workloads(view: SimulationView) -> str:
     hit = [(name, harm) for name, harm in harms.items() if harm.preempted or harm.pending]
     hit.sort(key=lambda item: (-item[1].preempted, -item[1].seconds_lost, -item[1].pending, item[0]))
     if not hit:
-        return "<p>No pod was preempted, and none is pending.</p>"
+        return tag("p", "No pod was preempted, and none is pending.")
     rows = [
         (
             name,
@@ -235,8 +248,8 @@ def _workloads(view: SimulationView) -> str:
     titles = ["workload", "pods", "preempted", "work lost", "budget violations", "pending", "longest wait"]
     more = and_more(len(hit) - _WORKLOADS_MAX, "workload")
     if any(name.startswith(_SINGLE) for name, _ in hit):
-        more += "<p>Standalone pods have no workload: if evicted, they are not recreated.</p>"
-    return html_table(titles, rows, titles[1:]) + more
+        more += tag("p", "Standalone pods have no workload: if evicted, they are not recreated.")
+    return joined(html_table(titles, rows, titles[1:]), more)
 
 
 def _workload_names(view: SimulationView) -> dict[str, str]:
@@ -260,16 +273,18 @@ def _add_pod(harm: _Harm, pod: PodRow, view: SimulationView) -> None:
     harm.longest_wait = max(harm.longest_wait, until - pod.created)
 
 
-def _evictions(view: SimulationView) -> str:
+def _evictions(view: SimulationView) -> Markup:
     summary = view.run.summary
     causes = [(eviction_cause(cause), count) for cause, count in summary.evictions.items() if count]
     preemptors = sorted(summary.evictions_by_preemptor.items(), key=lambda item: (-item[1], item[0]))
-    parts = []
-    if causes:
-        parts.append(f"<div><h3>By cause</h3>{html_table(['cause', 'pods'], causes, ['pods'])}</div>")
-    if preemptors:
-        top = html_table(["preemptor", "pods evicted"], preemptors[:10], ["pods evicted"])
-        parts.append(f"<div><h3>By preemptor</h3>{top}</div>")
     packing = [("mean", f"{summary.fragmentation.mean:.3g}"), ("max", f"{summary.fragmentation.max:.3g}")]
-    parts.append(f"<div><h3>Fragmentation</h3>{html_table(['measure', 'value'], packing, ['value'])}</div>")
-    return f'<div class="columns">{"".join(parts)}</div>'
+    tables: list[tuple[str, tuple[str, str], Sequence[tuple[str, Any]]]] = [
+        ("By cause", ("cause", "pods"), causes),
+        ("By preemptor", ("preemptor", "pods evicted"), preemptors[:10]),
+        ("Fragmentation", ("measure", "value"), packing),
+    ]
+    return tag(
+        "div",
+        (tag("div", tag("h3", title), html_table(titles, rows, titles[1:])) for title, titles, rows in tables if rows),
+        class_="columns",
+    )

@@ -14,9 +14,8 @@ from functools import cached_property
 from bayplan.analysis.simulation.results.run_format import End, NodeRow, PodRow, Run
 from bayplan.report.durations import TimeUnit, unit_for
 
-#: Okabe and Ito's colors, which color-blind readers can distinguish; without yellow, which is hard to see on white.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#7A5195", "#8C6D31", "#666666")
-ALARM = "#D55E00"
+#: Colors that the page's style has for classes.
+_LOOKS = 8
 #: The share of early pods that may be hidden at first, and the share of the time that this must save.
 _FEW_PODS = 0.02
 _LONG_BEFORE = 0.5
@@ -53,9 +52,9 @@ class SimulationView:
         return self.seconds / max(self.seconds - self.shown_from, 1e-9) if self.shown_from else 1.0
 
     @cached_property
-    def colours(self) -> dict[str, str]:
-        """Class -> its color, the same in every plot."""
-        return {name: PALETTE[position % len(PALETTE)] for position, name in enumerate(self.run.classes)}
+    def looks(self) -> dict[str, str]:
+        """Class -> the name of its color, the same in every plot."""
+        return {name: f"c{position % _LOOKS}" for position, name in enumerate(self.run.classes)}
 
     @cached_property
     def class_by_key(self) -> dict[str, str]:

@@ -180,7 +180,6 @@ def test_the_same_seed_gives_the_same_bytes_and_leaves_the_cluster_alone() -> No
 
 
 def test_the_report_is_written(tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
     result = simulate(cluster(*nodes(1), pattern("seen", "1", "low")), until=60)
     bayplan.write_report(result, tmp_path / "report.html")
     assert "default/seen" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from tests.changing import unfolded
 
 from bayplan import Cluster
 from bayplan.analysis.answers.nodes_needed import INSTANCE_TYPE
 from bayplan.report.answers.capacity import capacity_parts
-from bayplan.report.answers.parts import Bars, Details, Part, Sentence, Table, cell
+from bayplan.report.answers.parts import Bars, Sentence, Table, cell
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.terminal import rendered
 from bayplan.testing import builders as make
@@ -23,11 +23,6 @@ def cluster_of(*built: Any) -> Cluster:
 def sentences(cluster: Cluster, *pods: str, **settings: Any) -> list[str]:
     answer = cluster.capacity(pods, **settings)
     return [part.text for part in unfolded(capacity_parts(answer)) if isinstance(part, Sentence)]
-
-
-def unfolded(parts: Iterable[Part]) -> list[Part]:
-    """With the details."""
-    return [each for part in parts for each in (part.parts if isinstance(part, Details) else [part])]
 
 
 ONE = make.node("a").capacity(cpu="4")
@@ -77,8 +72,8 @@ def test_many_nodes_are_summed_up() -> None:
 def test_amounts_are_in_units_for_people() -> None:
     parts = unfolded(capacity_parts(cluster_of(ONE).capacity(["cpu=1500m"])))
     _, table = (part for part in parts if isinstance(part, Table))
-    assert list(table.rows[0]) == ["cpu", "all", "1", "4", "0", "4", "4 on a", "100%", "1"]
-    assert list(table.rows[1])[3:6] == ["32 GiB", "0", "32 GiB"]
+    assert list(table.rows[0]) == ["cpu", "all", "1", "4", "4", "4 (100%) on a", "1"]
+    assert list(table.rows[1])[3:5] == ["32 GiB", "32 GiB"]
 
 
 GENERAL = [make.node(f"g{number}").capacity(cpu="4").label(INSTANCE_TYPE, "small") for number in range(2)]

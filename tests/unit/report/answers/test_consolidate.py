@@ -22,12 +22,12 @@ def answer(*nodes: str, bound: int) -> Consolidation:
         (answer("a", bound=1), "Yes: 1 of 5 nodes can be given back if 1 pod moves; no more can be."),
         (
             answer("a", "b", bound=3),
-            "Yes: 2 of 5 nodes can be given back if 2 pods move; whether up to 3 could be was not settled.",
+            "Yes: 2 of 5 nodes can be given back if 2 pods move; at most 3 could be (--seconds searches longer).",
         ),
-        (answer(bound=0), "No: none of 5 nodes was found that could be given back; none can be."),
+        (answer(bound=0), "No: none of 5 nodes can be given back."),
         (
             answer(bound=2),
-            "No: none of 5 nodes was found that could be given back; whether up to 2 could be was not settled.",
+            "No: none of 5 nodes was found that can be given back; at most 2 could be (--seconds searches longer).",
         ),
     ],
 )

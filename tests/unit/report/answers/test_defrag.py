@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from bayplan.analysis.answers.moving.defrag import Defrag
 from bayplan.analysis.answers.moving.playing import Step
 from bayplan.analysis.answers.moving.stock import Fixed
 from bayplan.report.answers.defrag import defrag_parts
-from bayplan.report.answers.parts import Sentence, Table
+from bayplan.report.answers.parts import Details, Sentence, Table, Tone
 
 STEP = Step("shop/web-1", "a", "b", 0, "replicaset/web", 2, ("c",))
 
@@ -53,7 +54,22 @@ def test_moves_are_a_table() -> None:
     (table,) = [
         part for part in defrag_parts(answer(steps=(STEP,), node="a", bound=1, target="a")) if isinstance(part, Table)
     ]
-    assert table.columns == ("step", "pod", "from", "to", "cordoned meanwhile")
+    assert table.columns == ("step", "pod", "to", "cordoned meanwhile")
+
+
+def test_moves_off_several_nodes_say_where_they_start() -> None:
+    other = replace(STEP, source="z")
+    (table,) = [part for part in defrag_parts(answer(steps=(STEP, other), node="a")) if isinstance(part, Table)]
+    assert [row[2] for row in table.rows] == [STEP.source, "z"]
+
+
+def test_many_moves_are_told_in_the_details() -> None:
+    parts = list(defrag_parts(answer(steps=(STEP,) * 7, node="a")))
+    (table,) = [part for part in parts if isinstance(part, Table)]
+    (details,) = [part for part in parts if isinstance(part, Details)]
+    (all_moves,) = [part for part in details.parts if isinstance(part, Table)]
+    assert (len(table.rows), len(all_moves.rows)) == (5, 7)
+    assert Sentence("and 2 more", Tone.FAINT) in parts
 
 
 def test_why_not() -> None:

@@ -141,7 +141,7 @@ def test_a_long_list_of_commands_is_in_the_details() -> None:
 
 def test_a_pool_node_by_node() -> None:
     shown = parts(A, B, owned("p").cpu("2").running("a"), nodes=("a", "b"), rolling=True)
-    assert shown[0] == Sentence("Yes: a and b can be drained one after another: its pod gets a node.", Tone.GOOD)
+    assert shown[0] == Sentence("Yes: a and b can be drained one after another: their pod gets a node.", Tone.GOOD)
     assert rows(shown)[0] == [["a", "1", "1", "0", "0", "empty"], ["b", "1", "1", "0", "0", "empty"]]
     (commands,) = [part for part in shown if isinstance(part, Code)]
     assert commands.text.splitlines() == [

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from tests.changing import unfolded
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.report.answers.exposure import exposure_parts, ranking_parts
-from bayplan.report.answers.parts import Bars, Cell, Details, Next, Part, Sentence, Table
+from bayplan.report.answers.parts import Bars, Cell, Next, Part, Sentence, Table
 from bayplan.testing.builders import budget, deployment, node, pod, priority_class, replica_set
 from bayplan.testing.building import Builder
 from bayplan.testing.pods import PodBuilder
@@ -24,11 +24,6 @@ def cluster(*things: Builder[Any]) -> Cluster:
 
 def sentences(parts: list[Part]) -> list[str]:
     return [part.text for part in parts if isinstance(part, Sentence)]
-
-
-def unfolded(parts: Iterable[Part]) -> list[Part]:
-    """With the details."""
-    return [each for part in parts for each in (part.parts if isinstance(part, Details) else [part])]
 
 
 def said(*things: Builder[Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.changing import unfolded
 
 from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind, Patch
 from bayplan.report.answers.fix import fix_parts
@@ -147,4 +148,5 @@ def test_nodes_that_a_daemon_set_leaves_out_by_reason() -> None:
 def test_who_is_evicted_and_stays_pending() -> None:
     fix = Fix((Change(Kind.PRIORITY, "high", 0, 9),), ("n",), 1, ("default/y", "default/z"), ("default/z",))
     (table,) = [part for part in with_fixes(fix) if isinstance(part, Table)]
-    assert table.rows[0][2:] == ("1 of 1", "default/y and default/z; 1 left pending")
+    assert table.rows[0][2:] == ("1 of 1", "2 pods; 1 left pending")
+    assert Sentence("Change 1 evicts default/y and default/z.") in unfolded(with_fixes(fix))

@@ -23,7 +23,7 @@ def test_every_part_is_an_element_and_nothing_is_markup() -> None:
     assert page.count("&lt;script&gt;x&lt;/script&gt;") == 12  # the title twice, bars twice, all others once
     assert '<p class="answer bad">' in page
     assert '<td class="number">' in page
-    assert 'style="width:25.00%"' in page
+    assert '<rect class="plain" width="25.00%"' in page
 
 
 def test_an_empty_sentence_leaves_nothing() -> None:

@@ -26,11 +26,11 @@ def first(found: NodePlan) -> str:
 @pytest.mark.parametrize(
     ("found", "says"),
     [
-        (answer(), "Yes: 3 nodes for 30 hold 5 pods; none are cheaper."),
+        (answer(), "Yes: 5 pods fit with 3 more nodes for 30; nothing cheaper is enough."),
         (
             answer(bound=22.5, survive="zone"),
-            "Yes: 3 nodes for 30 hold 5 pods, also without any one zone; at least 22.5 is needed, so it may be up to "
-            "25% too much.",
+            "Yes: 5 pods fit with 3 more nodes for 30, also without any one zone; at least 22.50 is needed, so it may "
+            "be up to 25% too much.",
         ),
         (answer(bought=(), bound=0.0), "Yes: 5 pods fit on the existing nodes."),
         (answer(pods=0, bought=(), bound=0.0), "Yes: no pod is pending, so no nodes are needed."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.changing import cluster_of, owned, whatif
+from tests.changing import cluster_of, owned, unfolded, whatif
 
 from bayplan.analysis.answers.whatif import WhatIf
 from bayplan.report.answers.parts import Heading, Sentence, Table, Tone, cell
@@ -27,7 +27,7 @@ def tables(answer: WhatIf) -> dict[str, list[list[str]]]:
     """Rows by heading."""
     found: dict[str, list[list[str]]] = {}
     heading = ""
-    for part in whatif_parts(answer, {}):
+    for part in unfolded(whatif_parts(answer, {})):
         if isinstance(part, Heading):
             heading = part.text
         elif isinstance(part, Table):

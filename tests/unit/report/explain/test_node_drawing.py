@@ -26,8 +26,8 @@ def cards(pod: str, *things: Builder[Any]) -> dict[str, str]:
 
 def segments(card: str) -> list[list[tuple[str, str]]]:
     """(kind, width) of the segments of the bar as it is and of the bar with the new pod."""
-    bars = card.split('<div class="stack')[1:]
-    return [re.findall(r'class="seg (\w+)" style="width:([\d.]+%)"', bar) for bar in bars]
+    bars = card.split('<svg class="stack')[1:]
+    return [re.findall(r'class="seg (\w+)" x="[\d.]+%" width="([\d.]+%)"', bar) for bar in bars]
 
 
 def test_victims_are_drawn_where_they_are_and_gone_below() -> None:
@@ -39,8 +39,8 @@ def test_victims_are_drawn_where_they_are_and_gone_below() -> None:
         make.pod("x").cpu("3").priority(5),
     )
     assert segments(found["a"]) == [
-        [("high", "25.000%"), ("victim", "50.000%")],
-        [("high", "25.000%"), ("new", "75.000%")],
+        [("high", "25.00%"), ("victim", "50.00%")],
+        [("high", "25.00%"), ("new", "75.00%")],
     ]
     assert "cheapest: 1 pod would be evicted" in found["a"]
 
@@ -48,9 +48,9 @@ def test_victims_are_drawn_where_they_are_and_gone_below() -> None:
 @pytest.mark.parametrize(
     ("node", "kind", "width"),
     [
-        pytest.param(make.node("a").capacity(cpu="4"), "new", "50.000%", id="fits"),
-        pytest.param(make.node("a").capacity(cpu="1"), "over", "100.000%", id="lacks room"),
-        pytest.param(make.node("a").capacity(cpu="4").taint("k"), "barred", "50.000%", id="not allowed there"),
+        pytest.param(make.node("a").capacity(cpu="4"), "new", "50.00%", id="fits"),
+        pytest.param(make.node("a").capacity(cpu="1"), "over", "100.00%", id="lacks room"),
+        pytest.param(make.node("a").capacity(cpu="4").taint("k"), "barred", "50.00%", id="not allowed there"),
     ],
 )
 def test_the_new_pod_is_drawn_as_what_becomes_of_it(node: Builder[Any], kind: str, width: str) -> None:
@@ -60,7 +60,8 @@ def test_the_new_pod_is_drawn_as_what_becomes_of_it(node: Builder[Any], kind: st
 def test_a_full_node_still_shows_that_the_pod_lacks_room() -> None:
     full = make.pod("full").cpu("4").priority(9).running("a")
     found = cards("default/x", make.node("a").capacity(cpu="4"), full, make.pod("x").cpu("2"))
-    assert segments(found["a"])[1] == [("high", "100.000%"), ("over", "2.000%")]
+    assert segments(found["a"])[1] == [("high", "100.00%"), ("over", "2.00%")]
+    assert 'class="seg over" x="98.00%"' in found["a"], "within the bar"
 
 
 def test_of_many_nodes_the_best_and_some_others_are_drawn() -> None:
@@ -70,3 +71,13 @@ def test_of_many_nodes_the_best_and_some_others_are_drawn() -> None:
     assert len(drawn) == NODES_DRAWN
     assert drawn[0] == "n00"
     assert sum(name.startswith("t") for name in drawn) == NODES_DRAWN // 3
+
+
+def test_of_a_crowd_only_the_groups_are_drawn() -> None:
+    """A page of full nodes stays small."""
+    crowd = [make.pod(f"low-{number}").cpu("10m").running("a") for number in range(2_001)]
+    found = cards(
+        "default/x", make.node("a").capacity(cpu="100", pods=3_000), *crowd, make.pod("x").cpu("1").priority(5)
+    )
+    assert [[kind for kind, _ in bar] for bar in segments(found["a"])] == [["low"], ["low", "new"]]
+    assert "<title>2,001 pods: lower priority</title>" in found["a"]

@@ -6,10 +6,9 @@ its ReplicaSet. Looks things up and judges nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 from bayplan.admission import admit
 from bayplan.admission.priority import PriorityClasses
@@ -33,10 +32,6 @@ from bayplan.model.workloads import CronJob, DaemonSet, Deployment, ReplicaSet
 TIED_TO_NODES = (DaemonSet.__name__, Node.__name__)
 
 
-#: Is told how many trials are done, and of how many.
-Tell: TypeAlias = Callable[[int, int], None]
-
-
 @dataclass(frozen=True, slots=True)
 class Template:
     """What new pods of a workload look like, or a pod that nobody else makes."""
@@ -53,10 +48,9 @@ class Template:
 class Audited:
     """The objects of a cluster."""
 
-    def __init__(self, asking: Asking, *, processes: int = 1, tell: Tell | None = None) -> None:
+    def __init__(self, asking: Asking, *, processes: int = 1) -> None:
         self.asking = asking
         self.processes = processes  # that may be used, at most
-        self.tell = tell
         self.cluster = asking.cluster
         objects = self.cluster.objects
         self.ownership = Ownership(objects)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.audit.audited import Audited, Tell
+from bayplan.analysis.answers.audit.audited import Audited
 from bayplan.analysis.answers.audit.budget_rules import budget_findings
 from bayplan.analysis.answers.audit.eviction_rules import eviction_findings
 from bayplan.analysis.answers.audit.impossible import impossible_findings
@@ -54,12 +54,12 @@ class Audit:
         }
 
 
-def audit(asking: Asking, *, ignored: Collection[str] = (), processes: int = 1, tell: Tell | None = None) -> Audit:
+def audit(asking: Asking, *, ignored: Collection[str] = (), processes: int = 1) -> Audit:
     """Raises ValueError for a rule to ignore that does not exist."""
     unknown = sorted(set(ignored) - set(RULES))
     if unknown:
         raise ValueError(f"no rule {unknown[0]!r}; there are: {', '.join(RULES)}")
-    audited = Audited(asking, processes=processes, tell=tell)
+    audited = Audited(asking, processes=processes)
     found = [finding for family in _FAMILIES for finding in family(audited) if finding.rule not in ignored]
     return Audit(_ordered(_completed(audited, found)), len(audited.pods), len(audited.nodes))
 

@@ -73,8 +73,7 @@ def _tried(audited: Audited) -> Iterator[Finding]:
     stranded: defaultdict[str, _Loss] = defaultdict(_Loss)  # by owner
     evicting: defaultdict[str, _Loss] = defaultdict(_Loss)
     for number, failure in enumerate(in_processes(trial.fail, list(audited.nodes), audited.processes)):
-        if audited.tell is not None:
-            audited.tell(number + 1, len(audited.nodes))
+        audited.asking.tell("node failures tried", number + 1, len(audited.nodes))
         _note(failure, stranded, evicting)
     for owner, loss in stranded.items():
         fitting = "1 of its pods fits" if loss.pods == 1 else f"{loss.pods:,} of its pods fit"

@@ -165,6 +165,7 @@ class Fixes:
     fitting: int = 0  # further pods of the workload that will run without any fix
     running: int = 0  # pods of the workload that run
     is_one_more: bool = False  # all of them do: the answer is about one more, or a DaemonSet that selects no node
+    unsure: tuple[str, ...] = ()  # kinds that the pod refers to and that are not in the input
     left_out: Mapping[str, str] = field(default_factory=dict)  # nodes for which a DaemonSet creates no pods, and why
     fixes: tuple[Fix, ...] = ()
 
@@ -186,5 +187,6 @@ class Fixes:
             "running": self.running,
             "oneMore": self.is_one_more,
             "leftOut": dict(self.left_out),
+            "unsure": list(self.unsure),
             "fixes": [fix.to_dict() for fix in self.fixes],
         }

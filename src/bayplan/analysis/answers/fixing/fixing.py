@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bayplan.admission.priority import PriorityClasses
-from bayplan.analysis.answers.asking import Asking
+from bayplan.analysis.answers.asking import Asking, Tell
 from bayplan.analysis.answers.exposure.probing import Outcome
 from bayplan.analysis.answers.fixing.answer import Fix, Fixes, Kind
 from bayplan.analysis.answers.fixing.daemons import left_out
@@ -23,6 +23,7 @@ from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.analysis.answers.playing import cluster_after, settled
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import is_pending
+from bayplan.analysis.input_gaps import missing_for
 from bayplan.analysis.references import POD, Reference, parse_reference
 from bayplan.controllers.ownership import Ownership, is_terminal, key_of
 from bayplan.model.cluster import PriorityClass
@@ -44,6 +45,13 @@ def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> F
 
     Whatever else is pending is placed first, as it will be: a fix for a node that another pod takes would be none.
     """
+    answer = _fixes_if_started(asking, text, namespace)
+    pod = asking.cluster.pods.get(answer.pod)
+    missing = missing_for(pod, asking.cluster.gaps) if pod is not None and not answer.runs_on else []
+    return replace(answer, unsure=tuple(gap.kind.__name__ for gap in missing))
+
+
+def _fixes_if_started(asking: Asking, text: str, namespace: str) -> Fixes:
     running = started(asking.cluster, text, namespace)
     if running is None:
         return _fixes_when_settled(asking, text, namespace)
@@ -101,7 +109,7 @@ def _fixes_of(asking: Asking, text: str, namespace: str) -> Fixes:
     held_back = trying.held_back(base)
     outcome = Outcome() if held_back else trying.decide(base)
     found = _released(trying, base) if held_back else _found(asking, trying, base, outcome)
-    fixes = _rehearsed(rehearsal, found, origin) if found else []
+    fixes = _rehearsed(rehearsal, found, origin, asking.tell) if found else []
     return Fixes(
         pod=object_key(pod),
         workload=name,
@@ -117,12 +125,13 @@ def _fixes_of(asking: Asking, text: str, namespace: str) -> Fixes:
     )
 
 
-def _rehearsed(rehearsal: Rehearsal, found: Sequence[Found], origin: Origin) -> list[Fix]:
+def _rehearsed(rehearsal: Rehearsal, found: Sequence[Found], origin: Origin, tell: Tell) -> list[Fix]:
     """Fixes that help the workload and harm none of its pods; the more pods they help, and the fewer are evicted, the
     earlier they come.
     """
     fixes: dict[tuple[tuple[Kind, str], ...], Fix] = {}  # of changes that differ in their measure alone, the best
-    for each in found[:REHEARSED_MAX]:
+    for number, each in enumerate(found[:REHEARSED_MAX]):
+        tell("changes played to their end", number, min(len(found), REHEARSED_MAX))
         came = rehearsal.rehearse(each)
         if came is None or not came.fixed or came.harms_own:
             continue
@@ -166,6 +175,7 @@ def _searched(asking: Asking, trying: Trying, base: Edits, outcome: Outcome, *, 
     as_it_is = [Found(base, outcome)] if is_enough and outcome.node else []
     if outcome.node and not outcome.victims:
         return as_it_is
+    asking.tell("looking for changes", 0, 0)
     classes = PriorityClasses(obj for obj in asking.cluster.objects if isinstance(obj, PriorityClass)).by_value()
     return as_it_is + Searching(trying, base, classes, preempts=bool(outcome.node)).fixes()
 

@@ -13,7 +13,7 @@ from bayplan.analysis.answers.fixing.answer import Change, Kind
 from bayplan.analysis.answers.fixing.edits import Edit, requested_names, required_terms
 from bayplan.analysis.answers.fixing.surroundings import Edits, Found
 from bayplan.analysis.answers.fixing.trying import Trying
-from bayplan.analysis.near_matches import meant, meant_pair
+from bayplan.model.near_matches import meant, meant_pair
 from bayplan.model.node import Node
 from bayplan.model.pod import PodSpec
 

@@ -143,6 +143,7 @@ class _Search:
     def _choose(self, *, likely: bool) -> tuple[list[str], int]:
         """Nodes that could go by resources, and how many could at most."""
         seconds = min(self._wish.seconds * _SHARE_OF_SOLVER, self._ends - monotonic())
+        self._asking.tell("choosing nodes", 0, 0)
         program = _Program(self._stock, self._rows, self._lots, likely=likely)
         if program.size > VARIABLES_MAX or seconds <= 0:
             return [], self._most
@@ -201,6 +202,7 @@ class _Search:
         return sorted(names, key=lambda name: (self._pods[name], name))
 
     def _drained(self, names: Sequence[str]) -> Draining:
+        self._asking.tell(f"nodes being drained: {len(names):,}", 0, 0)
         return drain_in(settled(self._asking), names)
 
 

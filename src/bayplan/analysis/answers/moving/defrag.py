@@ -9,7 +9,7 @@ out, the answer says how far it may be from the fewest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -178,15 +178,20 @@ class _Search:
         rows = [row for row, bound in self._bounds.items() if bound < self._fewest]
         return sorted(rows, key=lambda row: (self._bounds[row], self._stock.names[row]))
 
+    def _told(self, what: str, rows: Sequence[int]) -> Iterator[int]:
+        for number, row in enumerate(rows):
+            self._asking.tell(what, number, len(rows))
+            yield row
+
     def _try_direct(self) -> None:
-        for row in self._in_turn():
+        for row in self._told("moves: nodes tried", self._in_turn()):
             if self._bounds[row] >= self._fewest or monotonic() > self._direct_ends:
                 return
             if self._wanted.likely[row]:
                 self._try_node(row, partial(self._direct, row))
 
     def _try_chains(self) -> None:
-        for row in self._in_turn():
+        for row in self._told("chains of moves: nodes tried", self._in_turn()):
             if self._bounds[row] >= self._fewest or monotonic() > self._chains_end:
                 return
             if self._wanted.likely[row]:
@@ -194,7 +199,7 @@ class _Search:
 
     def _raise_bounds(self) -> None:
         """Of the nodes that may do with the fewest moves, as long as that can still prove something."""
-        for row in self._in_turn():
+        for row in self._told("proof of the fewest moves: nodes checked", self._in_turn()):
             left = self._ends - monotonic()
             if left <= 0 or self._bounds[row] > min(self._bounds.values()):
                 return

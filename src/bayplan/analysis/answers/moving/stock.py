@@ -49,7 +49,7 @@ class Fixed(StrEnum):
     BUDGET = "a disruption budget protects it"
     SCHEDULER = "another scheduler places it"
     SIBLING = "it is a pod of the same workload"
-    UNSETTLED = "it is not there yet"
+    UNSETTLED = "it is not running yet"
 
 
 @dataclass(eq=False)

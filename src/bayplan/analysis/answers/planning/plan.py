@@ -200,6 +200,7 @@ class _Search:
 
     def answer(self) -> NodePlan:
         market, batches = self._demand.market, self._demand.batches()
+        self._asking.tell("looking for the cheapest nodes", 0, 0)
         first = cheapest(market, batches, self._survive, self._seconds / 4)
         if first.counts is not None:
             self._try(first.counts)
@@ -293,6 +294,7 @@ class _Search:
 
     def _placed(self, counts: Sequence[int]) -> Course:
         """The cluster with these nodes, and every pod that has a place."""
+        self._asking.tell(f"new nodes being tried: {sum(counts):,}", 0, 0)
         taken = {obj.metadata.name: obj for obj in self._asking.cluster.objects if isinstance(obj, Node)}
         for each, count in zip(self._types, counts, strict=True):
             for _ in range(count):

@@ -7,7 +7,6 @@ there at that time is for the run to find out.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from difflib import get_close_matches
 
 from bayplan.analysis.simulation.inputs.commands import (
     Command,
@@ -24,6 +23,7 @@ from bayplan.analysis.simulation.inputs.commands import (
 )
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
+from bayplan.model.near_matches import did_you_mean, near
 from bayplan.model.node import Node
 
 
@@ -48,5 +48,4 @@ def _nodes_of(command: Command) -> Iterator[str]:
 
 
 def _message(name: str, known: Collection[str]) -> str:
-    close = get_close_matches(name, sorted(known), n=1)
-    return "not found in the input, and no step adds it" + (f"; did you mean {close[0]}?" if close else "")
+    return f"not found in the input, and no step adds it{did_you_mean(near(name, known)[:1])}"

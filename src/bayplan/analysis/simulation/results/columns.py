@@ -8,11 +8,11 @@ are NaN. Nothing is computed here but counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
 from typing import Any, get_args, get_origin
 
 import numpy as np
 import numpy.typing as npt
+from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import fields
 
@@ -57,7 +57,7 @@ class Columns(Mapping[str, Column]):
         lines = [_html_row("th", self._arrays)]
         lines += [_html_row("td", [_cell(array[row]) for array in self._arrays.values()]) for row in shown]
         rest = f"<p>and {self.rows - ROWS_SHOWN:,} more</p>" if self.rows > ROWS_SHOWN else ""
-        return f"<table>{''.join(lines)}</table>{rest}"
+        return f"<table>{Markup().join(lines)}</table>{rest}"
 
 
 def pod_columns(pods: Sequence[PodRow]) -> Columns:
@@ -128,8 +128,8 @@ def _array(kind: Any, values: Sequence[Any]) -> Column:
     return np.array([value or "" for value in values] if dtype is np.str_ else values, dtype=dtype)
 
 
-def _html_row(tag: str, cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+def _html_row(tag: str, cells: Iterable[str]) -> Markup:
+    return Markup("<tr>{}</tr>").format(Markup().join(Markup(f"<{tag}>{{}}</{tag}>").format(cell) for cell in cells))
 
 
 def _cell(value: Any) -> str:
