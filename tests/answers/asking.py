@@ -13,6 +13,8 @@ from typing import Any
 from bayplan.cli.main import run
 
 DUMP = "dump.json"
+#: A line of this length goes on in the next one.
+_WRAPPED_MIN = 140
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,13 @@ class Answer:
 
     @property
     def line(self) -> str:
-        """The first line, or the error where there is no answer."""
-        return (self.text.strip() or self.notes.strip()).partition("\n")[0]
+        """The first sentence, or the error where there is no answer."""
+        lines = (self.text.strip() or self.notes.strip()).splitlines()
+        end = next((number for number, line in enumerate(lines) if line.endswith(".")), 0)
+        start = end
+        while start and len(lines[start - 1]) > _WRAPPED_MIN:
+            start -= 1
+        return " ".join(lines[start : end + 1])
 
     @property
     def document(self) -> dict[str, Any]:

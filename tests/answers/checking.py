@@ -8,7 +8,6 @@ printed.
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -105,7 +104,7 @@ def check_drain(case: Case) -> Checked:
     done = case.carry_out(_printed_commands(case))
     leaving = [each["pod"] for node in document["nodes"] for each in (*node["evictions"], *node["preempted"])]
     arriving = {**document["endsOn"], **{each["pod"]: PENDING for each in document["pending"]}}
-    return Checked(done, _places_after(before, leaving, arriving), _places(case.cluster.pods()))
+    return _compared(case, done, before, leaving, arriving)
 
 
 def check_whatif(case: Case) -> Checked:
@@ -116,7 +115,16 @@ def check_whatif(case: Case) -> Checked:
     leaving = [each["pod"] for each in (*document["evicted"], *document["removed"])]
     arriving = {each["pod"]: each["after"] for each in (*document["placed"], *document["moved"])}
     arriving |= {each["pod"]: PENDING for each in document["pending"]}
-    return Checked(done, _places_after(before, leaving, arriving), _places(case.cluster.pods()))
+    return _compared(case, done, before, leaving, arriving)
+
+
+def check_new(case: Case) -> Checked:
+    """A new workload, where many pods are evicted for it: who is recreated where depends on which is first to go."""
+    document = case.document()
+    done = case.carry_out([])
+    placed = [each["after"] for each in document["placed"] if _app_of(each["pod"]) == case.app]
+    own = _running(case.cluster.pods(), case.app)
+    return Checked(done, {case.app: sorted(placed)}, {case.app: sorted(pod.node for pod in own)})
 
 
 def check_moves(case: Case) -> Checked:
@@ -128,7 +136,7 @@ def check_moves(case: Case) -> Checked:
     done = case.carry_out(["sh moves.sh"])
     moves = document["moves"]
     arriving = {each["pod"]: each["to"] for each in moves} | {document["pod"]: document["node"]}
-    return Checked(done, _places_after(before, [each["pod"] for each in moves], arriving), _places(case.cluster.pods()))
+    return _compared(case, done, before, [each["pod"] for each in moves], arriving)
 
 
 def check_consolidate(case: Case) -> Checked:
@@ -139,13 +147,15 @@ def check_consolidate(case: Case) -> Checked:
     (case.cluster.folder / "moves.sh").write_text(script, encoding="utf-8")
     done = case.carry_out(["sh moves.sh"])
     ends_on = document["draining"]["endsOn"]
-    return Checked(done, _places_after(before, ends_on, ends_on), _places(case.cluster.pods()))
+    return _compared(case, done, before, ends_on, ends_on)
 
 
 def check_capacity(case: Case) -> Checked:
     """One pod more than the answer said: all but one of them run."""
     document = case.document()
-    done = case.carry_out([f"kubectl scale deployment {case.app} --replicas {document['fits'] + 1}"])
+    namespace, _, _ = document["pods"][0]["pod"].partition("/")
+    wanted = document["fits"] + 1
+    done = case.carry_out([f"kubectl scale deployment {case.app} --namespace {namespace} --replicas {wanted}"])
     after = case.cluster.pods()
     said = {each["node"]: each["fits"][0] for each in document["byNode"] if each["fits"][0]} | {PENDING: 1}
     return Checked(done, said, dict(Counter(pod.node or PENDING for pod in after.values() if pod.app == case.app)))
@@ -165,7 +175,7 @@ def check_plan(case: Case) -> Checked:
     document = case.document()
     before = case.cluster.pods()
     done = case.carry_out([])
-    return Checked(done, _places_after(before, [], document["placements"]), _places(case.cluster.pods()))
+    return _compared(case, done, before, [], document["placements"])
 
 
 def check_place(case: Case) -> Checked:
@@ -192,8 +202,9 @@ def check_explain(case: Case) -> Checked:
     happened = {"on": own[0].node or PENDING, "evicted": gone}
     if not node:
         said["message"] = document["message"]
+        namespace, _, name = own[0].key.partition("/")
         happened["message"] = case.cluster.shell(
-            f"kubectl get pod {shlex.quote(own[0].key.partition('/')[2])} -o "
+            f"kubectl get pod {name} --namespace {namespace} -o "
             "jsonpath='{.status.conditions[?(@.type==\"PodScheduled\")].message}'"
         )
     return Checked(done, said, happened)
@@ -245,6 +256,20 @@ def _places_after(before: Pods, leaving: Iterable[str], arriving: Mapping[str, s
     for key, node in places.items():
         found.setdefault(apps.get(key) or _app_of(key), []).append(node)
     return {app: sorted(nodes) for app, nodes in sorted(found.items())}
+
+
+def _compared(
+    case: Case, done: str, before: Pods, leaving: Iterable[str], arriving: Mapping[str, str | None]
+) -> Checked:
+    """Of the workloads that something happens to, or should."""
+    said, happened = _places_after(before, leaving, arriving), _places(case.cluster.pods())
+    unchanged = {app for app, places in _places(before).items() if places == said.get(app) == happened.get(app)}
+    kept = {app for app in {**said, **happened} if app not in unchanged} or {*said}
+    return Checked(
+        done,
+        {app: places for app, places in said.items() if app in kept},
+        {app: places for app, places in happened.items() if app in kept},
+    )
 
 
 def _app_of(key: str) -> str:

@@ -37,6 +37,8 @@ from bayplan.analysis.input_gaps import DEVICE_KINDS, DUMP_KINDS
 COMPLETE = f"{DUMP_KINDS},{DEVICE_KINDS}"
 #: What somebody in a hurry types.
 NODES_AND_PODS = "nodes,pods"
+#: The name of the cluster in `big_cluster`.
+BIG = "300 nodes, 5,700 pods"
 
 
 @dataclass(frozen=True, slots=True)

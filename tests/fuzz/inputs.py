@@ -113,6 +113,14 @@ def _storage() -> list[Plain]:
     ]
 
 
+def catalog() -> list[Plain]:
+    """Nodes to buy."""
+    plain = {"name": "plain", "capacity": {"cpu": 8, "memory": "32Gi", "pods": 20}, "price": 1.5, "zones": ["a", "b"]}
+    taint = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+    gpu = {"name": "gpu", "capacity": {"cpu": "4", GPU: 2}, "price": 9, "labels": {"disk": "ssd"}, "taints": [taint]}
+    return [plain, {**gpu, "zones": ["b"], "max": 3}]
+
+
 def _storage_object(kind: str, name: str, fields: Plain) -> Plain:
     return {"apiVersion": "storage.k8s.io/v1", "kind": kind, "metadata": {"name": name}} | fields
 

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.fuzz.inputs import TRACES, cluster, configuration, timeline
+from tests.fuzz.inputs import GPU, TRACES, catalog, cluster, configuration, timeline
 from tests.fuzz.mutations import as_text, mutated, mutated_csv, torn
 
 from bayplan.cli.main import run
@@ -35,11 +35,14 @@ TORN_SHARE = 0.1  # of the files
 #: Fields by which an object asks for pods. A billion is no fault: it is what was asked for, and takes its time.
 COUNTING = {"replicas", "parallelism", "completions", "count"}
 NAMES_AN_OBJECT = re.compile(r'\b[A-Z]\w+ \S+/\S+|\b[A-Z]\w+ \S+: |"[^"]*" (is invalid|not found|already exists)')
+#: Solvers stop in time.
+BRIEFLY = ("--seconds", "0.5")
 QUESTIONS = (
     ("explain", "default/big"),
     ("explain", "default/wide", "-o", "json"),
     ("explain", "deployment/web", "--all-reasons"),
     ("explain", "default/drawing"),
+    ("explain", "default/big", "--optimal"),
     ("exposure",),
     ("exposure", "default/big"),
     ("fix", "default/wide"),
@@ -60,6 +63,11 @@ QUESTIONS = (
     ("capacity", "--workload", "pod/wide", "-o", "html"),
     ("drain", "n1"),
     ("drain", "n1", "n2", "--rolling", "-o", "json"),
+    ("defrag", "--for", "default/big", *BRIEFLY),
+    ("defrag", "--for", f"{GPU}=2", "-o", "json", *BRIEFLY),
+    ("defrag", "--for", "deployment/web", "--script", *BRIEFLY),
+    ("consolidate", *BRIEFLY),
+    ("consolidate", "-l", "disk=ssd", "-o", "json", *BRIEFLY),
     ("audit",),
     ("audit", "-o", "sarif"),
     ("audit", "-o", "json"),
@@ -69,6 +77,11 @@ CHANGES = (
     ("whatif", "--apply", "change.yaml", "-o", "json"),
     ("whatif", "--apply", "change.yaml", "--delete", "deployment/web", "--drain", "n1", "-o", "markdown"),
     ("exposure", "default/low", "--against", "change.yaml"),
+)
+PLANS = (
+    ("plan", "--nodes", "catalog.yaml", *BRIEFLY),
+    ("plan", "--nodes", "catalog.yaml", "--survive", "node", "-o", "json", *BRIEFLY),
+    ("plan", "--nodes", "catalog.yaml", "--survive", "zone", "-o", "markdown", *BRIEFLY),
 )
 SIMULATE_IN_A_TABLE = ("simulate", "--until", "150s")
 SIMULATE = (*SIMULATE_IN_A_TABLE, "-o", "json")
@@ -101,7 +114,8 @@ def test_the_inputs_are_valid_and_of_every_kind(tmp_path: Path, monkeypatch: pyt
     Path("config.yaml").write_text(as_text(configuration(), rng))
     Path("timeline.yaml").write_text(as_text(timeline(), rng))
     options = ["-f", "cluster.yaml", "--config", "config.yaml"]
-    for question in QUESTIONS:
+    Path("catalog.yaml").write_text(as_text(catalog(), rng))
+    for question in (*QUESTIONS, *PLANS):
         assert _run([*question, *options])[0] in (0, 1)
     assert _run([*SIMULATE, *options, "--timeline", "timeline.yaml"])[0] == 0
     for form, files in TRACES.items():
@@ -129,6 +143,8 @@ def _problem(number: int) -> str:
 def _is_clear(line: str, case: Case) -> bool:
     if line.startswith(("note: ", "warning: ")) or line.startswith("error: and "):
         return True
+    if line.startswith("error: --"):
+        return True  # an option that does not go with the file
     named = any(path in line for path in case.spoilt) or NAMES_AN_OBJECT.search(line) is not None
     return line.startswith("error: ") and named and len(line) < 2_000
 
@@ -145,14 +161,17 @@ def _run(arguments: list[str]) -> tuple[int, str, str]:
 def _case(rng: Random) -> Case | None:
     """None where the input asks for more pods than a test can wait for."""
     objects: list[Any] = cluster()
-    target = rng.choice(("cluster",) * 10 + ("change",) * 3 + ("configuration", "timeline", "timeline", "trace"))
+    target = rng.choice(
+        ("cluster",) * 10 + ("change",) * 3 + ("configuration", "timeline", "timeline", "trace", "catalog")
+    )
     if target == "cluster":
         objects = mutated(objects, rng)
     if _asks_for_too_much(objects):
         return None
     _write_text("cluster.yaml", as_text(objects, rng), rng, torn_share=TORN_SHARE if target == "cluster" else 0)
     if target == "cluster":
-        arguments = rng.choice((*QUESTIONS, SIMULATE, SIMULATE_IN_A_TABLE))
+        _write_text("catalog.yaml", as_text(catalog(), rng), rng, torn_share=0)
+        arguments = rng.choice((*QUESTIONS, *PLANS, SIMULATE, SIMULATE_IN_A_TABLE))
         return Case([*arguments, "-f", "cluster.yaml"], ["cluster.yaml"])
     if target == "change":
         change = mutated(cluster(), rng)
@@ -163,6 +182,9 @@ def _case(rng: Random) -> Case | None:
         _write_text("config.yaml", as_text(mutated(configuration(), rng), rng), rng)
         arguments = rng.choice((*QUESTIONS, SIMULATE))
         return Case([*arguments, "-f", "cluster.yaml", "--config", "config.yaml"], ["config.yaml"])
+    if target == "catalog":
+        _write_text("catalog.yaml", as_text(mutated(catalog(), rng), rng), rng)
+        return Case([*rng.choice(PLANS), "-f", "cluster.yaml"], ["catalog.yaml"])
     if target == "timeline":
         steps = mutated(timeline(), rng)
         _write_text("timeline.yaml", as_text(steps, rng), rng)

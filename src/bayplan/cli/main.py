@@ -50,6 +50,7 @@ COMMANDS = {
     "compare": "Compare simulation results: what changed, and for which pods.",
     "run": "Run as the scheduler of a Kubernetes cluster.",
     "up": "Run a cluster in this process, for kubectl and a browser.",
+    "mcp": "Let assistants ask about a cluster, over the Model Context Protocol.",
     "demo": "Watch preemption happen on a small built-in cluster.",
     "replay": "Replay a journal and report decisions that differ.",
     "bench": "Measure scheduling decisions per second on this machine.",

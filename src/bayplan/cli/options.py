@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from math import isnan
 from typing import Any, TypeVar
 
 import click
@@ -70,11 +71,19 @@ def foreign_victims_option(otherwise: ForeignVictims) -> Callable[[Callback], Ca
     )
 
 
+def _check_number(ctx: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    """`nan` is in no range, and no comparison says so."""
+    if value is not None and isnan(value):
+        raise click.BadParameter("nan is not a number of seconds", ctx, parameter)
+    return value
+
+
 def seconds_option(goal: str, default: float) -> Callable[[Callback], Callback]:
     """How long a solver may search; the answer says how far from the best it may be."""
     return click.option(
         "--seconds",
         type=click.FloatRange(0.1, 3600),
+        callback=_check_number,
         help=f"How long to search for {goal}. Default: {default:g}.",
     )
 

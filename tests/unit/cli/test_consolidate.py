@@ -53,6 +53,7 @@ def test_a_script_instead_of_an_answer(bayplan: Bayplan, cluster: str) -> None:
     [
         (("-l", "pool=z"), "error: --selector: 'pool=z' selects no node"),
         (("--max-nodes", "0"), "--max-nodes"),
+        (("--seconds", "nan"), "nan is not a number of seconds"),
     ],
 )
 def test_bad_input(bayplan: Bayplan, cluster: str, arguments: tuple[str, ...], message: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bayplan.admission import admit
+from bayplan.analysis.answers.given_amounts import fault_in_amount
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
 from bayplan.analysis.references import POD, not_found, parse_reference
@@ -65,9 +66,11 @@ def patterns(
     pods: Iterable[str | Mapping[str, Any]],
     workloads: Iterable[str],
     namespace: str = DEFAULT_NAMESPACE,
+    *,
+    option: str = "--pod",
 ) -> tuple[PodPattern, ...]:
-    """What is to be counted, in the order given. Raises InvalidObject."""
-    found = [_from_source(cluster, given, namespace) for given in pods]
+    """What is to be counted, in the order given. Raises InvalidObject, which names the option if pods are wrong."""
+    found = [_from_source(cluster, given, namespace, option) for given in pods]
     found += [_from_cluster(cluster, text, namespace) for text in workloads]
     if not found:
         raise InvalidObject([Fault("", "", "", "name a pod with --pod, or a workload of the cluster with --workload")])
@@ -77,38 +80,38 @@ def patterns(
 # Where they come from.
 
 
-def _from_source(cluster: Cluster, given: str | Mapping[str, Any], namespace: str) -> PodPattern:
+def _from_source(cluster: Cluster, given: str | Mapping[str, Any], namespace: str, option: str) -> PodPattern:
     if not isinstance(given, str):
         return _from_objects(cluster, _in_namespace(from_dicts([given]), given, namespace), "pod", 1)
-    what, share = _what_and_share(given)
+    what, share = _what_and_share(given, option)
     if "=" in what or not what:
-        return _from_objects(cluster, _plain_pod(what, namespace), what, share)
+        return _from_objects(cluster, _plain_pod(what, namespace, option), what, share)
     return _from_objects(cluster, read([what]), what, share)
 
 
-def _what_and_share(text: str) -> tuple[str, int]:
+def _what_and_share(text: str, option: str) -> tuple[str, int]:
     """`web.yaml=2` is two of them; of `cpu=2` the number belongs to the pod."""
     shared = _SHARED.fullmatch(text)
     if shared is None or not (_FILE.fullmatch(shared[1]) or "=" in shared[1].rpartition(",")[2]):
         return text, 1
     if not 1 <= int(shared[2]) <= SHARE_MAX:
-        raise InvalidObject([Fault("", "", "--pod", f"{text!r}: the number after = must be from 1 to {SHARE_MAX:,}")])
+        raise InvalidObject([Fault("", "", option, f"{text!r}: the number after = must be from 1 to {SHARE_MAX:,}")])
     return shared[1], int(shared[2])
 
 
-def _plain_pod(text: str, namespace: str) -> ReadResult:
+def _plain_pod(text: str, namespace: str, option: str) -> ReadResult:
     """`cpu=500m,memory=1Gi` as a pod with one container."""
     requests: dict[str, str] = {}
     for part in text.split(","):
         resource, _, amount = (piece.strip() for piece in part.partition("="))
         if not resource or not amount or resource in requests:
-            raise InvalidObject(
-                [Fault("", "", "--pod", f"{text!r}: expected a file, or requests: cpu=500m,memory=1Gi")]
-            )
+            raise InvalidObject([Fault("", "", option, f"{text!r}: expected a file, or requests: cpu=500m,memory=1Gi")])
+        if fault := fault_in_amount(resource, amount):
+            raise InvalidObject([Fault("", "", option, f"{resource}: {fault}")])
         requests[resource] = amount
     container = {"name": "main", "resources": {"requests": requests, "limits": _limits(requests)}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod", "namespace": namespace}}
-    return from_dicts([{**pod, "spec": {"containers": [container]}}], source=f"--pod {text}")
+    return from_dicts([{**pod, "spec": {"containers": [container]}}], source=f"{option} {text}")
 
 
 def _limits(requests: Mapping[str, str]) -> dict[str, str]:

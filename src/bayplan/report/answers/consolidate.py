@@ -43,9 +43,12 @@ def _row(answer: Consolidation, node: str, moves: int) -> tuple[str, ...]:
 
 def _summary(answer: Consolidation) -> Sentence:
     total, found = counted(answer.candidates, "node"), len(answer.nodes)
+    if not answer.candidates:
+        return Sentence("No: there are no nodes.", Tone.BAD)
+    if not found and answer.is_proven:
+        none = "the only node cannot" if answer.candidates == 1 else f"none of {total} can"
+        return Sentence(f"No: {none} be given back.", Tone.BAD)
     if not found:
-        if answer.is_proven:
-            return Sentence(f"No: none of {total} can be given back.", Tone.BAD)
         return Sentence(f"No: none of {total} was found that can be given back; {_unsettled(answer)}.", Tone.BAD)
     moves = f"{counted(answer.moves, 'pod')} {'moves' if answer.moves == 1 else 'move'}"
     proof = "no more can be" if answer.is_proven else _unsettled(answer)

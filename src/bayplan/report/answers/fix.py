@@ -22,7 +22,7 @@ _PHRASES = {
     Kind.GATES: "remove its scheduling gates ({what})",
     Kind.RESUME: "resume {what}",
     Kind.TOLERATION: "add a toleration for the taint {what}",
-    Kind.OWN_TOLERATION: "add a toleration for the taint {what}, which all nodes have that it asks for",
+    Kind.OWN_TOLERATION: "add a toleration for the taint {what} of the nodes that it asks for",
     Kind.NODE_SELECTOR: "drop {what} from its node selector",
     Kind.NODE_AFFINITY: "drop {what} from its node affinity",
     Kind.POD_AFFINITY: "drop its affinity to pods in the same {what}",

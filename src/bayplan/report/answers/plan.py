@@ -20,8 +20,12 @@ def plan_parts(answer: NodePlan) -> Iterator[Part]:
     yield _summary(answer)
     for reason, number in Counter(answer.impossible.values()).most_common(_REASONS):
         pods = [pod for pod, message in answer.impossible.items() if message == reason]
-        yield Sentence(f"No node type for {counted(number, 'pod')} ({listed(pods, _NAMED)}): {reason}.", Tone.BAD)
+        tried = "the existing nodes and one of each type"
+        said = f"No node type for {counted(number, 'pod')} ({listed(pods, _NAMED)}); of {tried}: {reason}."
+        yield Sentence(said, Tone.BAD)
     if answer.bought is None:
+        if answer.bound is None:
+            yield Sentence("Each of them fits on a node type, but the catalog does not have enough nodes (max).")
         for failure in answer.failures[:_REASONS]:
             yield Sentence(f"Tried and dropped: {failure}.", Tone.FAINT)
         return
@@ -36,7 +40,10 @@ def plan_parts(answer: NodePlan) -> Iterator[Part]:
             for each in answer.bought
         ]
         yield from short_table(columns, rows, numeric=columns[2:])
-    yield Sentence("Every pod was placed by the scheduler's own code.", Tone.FAINT)
+    if not answer.placements:
+        return
+    everyone = "All other pods were" if answer.impossible else "Every pod was"
+    yield Sentence(f"{everyone} placed by the scheduler's own code.", Tone.FAINT)
     yield Details([Heading("Where each pod goes"), *short_table(("pod", "node"), sorted(answer.placements.items()))])
 
 
@@ -48,6 +55,9 @@ def _summary(answer: NodePlan) -> Sentence:
         least = f"they would cost at least {_money(answer.bound or 0)}"
         return Sentence(f"No: no nodes were found that hold {pods}{failing}; {least}.", Tone.BAD)
     number = sum(each.number for each in answer.bought)
+    if answer.impossible and len(answer.impossible) == answer.pods:
+        none = "the pod fits on no" if answer.pods == 1 else f"none of the {pods} fits on any"
+        return Sentence(f"No: {none} node type.", Tone.BAD)
     if answer.impossible:
         rest = counted(answer.pods - len(answer.impossible), "pod")
         nodes = f"the other {rest} need {counted(number, 'node')} for {_money(answer.price)}"
@@ -75,4 +85,7 @@ def _failing(answer: NodePlan) -> str:
 
 
 def _money(amount: float) -> str:
+    if 0 < amount < 1:
+        whole, _, decimals = f"{amount:.6f}".rstrip("0").partition(".")
+        return f"{whole}.{decimals.ljust(2, '0')}"
     return f"{amount:,.2f}".removesuffix(".00")

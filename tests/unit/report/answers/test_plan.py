@@ -38,6 +38,15 @@ def first(found: NodePlan) -> str:
             answer(impossible={"a/b": "Insufficient cpu"}),
             "No: 1 of 5 pods fit on no node type; the other 4 pods need 3 nodes for 30.",
         ),
+        (answer(pods=1, bought=(), impossible={"a/b": "x"}), "No: the pod fits on no node type."),
+        (
+            answer(pods=2, bought=(), impossible=dict.fromkeys("ab", "x")),
+            "No: none of the 2 pods fits on any node type.",
+        ),
+        (
+            answer(bought=(Bought("small", "", 1, 0.000043),), bound=0.000043),
+            "Yes: 5 pods fit with 1 more node for 0.000043; nothing cheaper is enough.",
+        ),
         (answer(bought=None, bound=None), "No: no nodes of the catalog hold 5 pods."),
         (answer(bought=None, bound=7.0), "No: no nodes were found that hold 5 pods; they would cost at least 7."),
     ],
@@ -53,4 +62,16 @@ def test_nodes_are_a_table() -> None:
 
 def test_why_pods_fit_on_no_type() -> None:
     texts = [part.text for part in plan_parts(answer(impossible={"a/b": "too large"})) if isinstance(part, Sentence)]
-    assert "No node type for 1 pod (a/b): too large." in texts
+    assert "No node type for 1 pod (a/b); of the existing nodes and one of each type: too large." in texts
+
+
+def test_who_was_placed() -> None:
+    """Nobody says that every pod was placed if some were not, or none."""
+
+    def said(**fields: Any) -> bool:
+        parts = plan_parts(answer(**fields))
+        return any(isinstance(part, Sentence) and part.text.startswith("Every pod was placed") for part in parts)
+
+    assert said(placements={"a/c": "n"})
+    assert not said(placements={"a/c": "n"}, impossible={"a/b": "x"})
+    assert not said(pods=1, bought=(), impossible={"a/b": "x"})

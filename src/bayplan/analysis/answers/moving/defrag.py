@@ -105,7 +105,6 @@ def defrag(
     course = settled(asking)
     if goal.key in course.held_back:
         raise not_found(f"Pod {goal.key}", f"is not tried, so room would not help: {course.held_back[goal.key]}")
-    stock = take_stock(asking, course, goal.siblings)
     pending = course.waiting.get(goal.key)
     if goal.is_new:
         # What it needs is there; whether it fits is asked below, of a course of its own.
@@ -114,6 +113,7 @@ def defrag(
     pod = pending.pod if pending is not None else goal.pod
     profile = asking.profile_of(pod)
     kind = kind_of(profile, course.cache.info(pod), course.cache.view())
+    stock = take_stock(asking, course, goal.siblings)  # after the pod, which may ask for what nobody else does
     today = _today(asking, goal)
     # The scheduler will not wait for moves: a pending pod that can preempt does so first.
     if today is not None and not (goal.is_new and today.victims):

@@ -14,7 +14,7 @@ from bayplan.analysis.answers.owners import workload_of
 from bayplan.analysis.answers.pod_patterns import patterns
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.references import POD, Reference, not_found, parse_reference
-from bayplan.controllers.ownership import Ownership
+from bayplan.controllers.ownership import Ownership, is_terminal
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 
@@ -52,6 +52,8 @@ def goal_for(asking: Asking, text: str, namespace: str) -> Goal:
         pod = cluster.find_pod(pending[0])
     else:
         pod = cluster.wanted(text, namespace).pod
+    if is_terminal(pod):
+        raise not_found(f"Pod {object_key(pod)}", f"has finished ({pod.status.phase}), so it needs no room")
     if pod.spec.node_name:
         raise not_found(f"Pod {object_key(pod)}", f"runs on {pod.spec.node_name} already, so it needs no room")
     asking.profile_of(pod)
@@ -59,7 +61,7 @@ def goal_for(asking: Asking, text: str, namespace: str) -> Goal:
 
 
 def _new_goal(asking: Asking, name: str, pods: list[str], workloads: list[str], namespace: str) -> Goal:
-    (pattern,) = patterns(asking.cluster, pods, workloads, namespace)
+    (pattern,) = patterns(asking.cluster, pods, workloads, namespace, option="--for")
     asking.profile_of(pattern.pod)
     pod, own = pattern.replica(1)
     siblings = _siblings(asking.cluster, pod)

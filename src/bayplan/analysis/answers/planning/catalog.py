@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from bayplan.admission import admit
+from bayplan.analysis.answers.given_amounts import fault_in_amount
 from bayplan.analysis.answers.nodes_needed import INSTANCE_TYPE, NODES_MAX
 from bayplan.analysis.simulation.inputs.recorded_trace import is_object_name
 from bayplan.core.columns.resources import PODS_NAME
@@ -26,6 +26,9 @@ from bayplan.model.yaml_documents import YamlError, parse_yaml
 
 _FIELDS = ("name", "capacity", "price", "labels", "taints", "zones", "max")
 _REQUIRED = ("name", "capacity", "price")
+_MISSING: tuple[Any, ...] = (None, "", {})
+#: Others are mistakes, and beyond what a solver compares.
+_PRICE_MIN, _PRICE_MAX = 1e-6, 10_000_000_000
 _PODS_BY_DEFAULT = "110"  # as a kubelet has it
 
 
@@ -102,16 +105,12 @@ def _types(source: str, position: int, entry: Any) -> Iterator[NodeType]:
 
 def _faults_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for field in _REQUIRED:
-        if entry.get(field) in (None, "", {}):
+        if entry.get(field) in _MISSING:
             yield field, "is required"
     for field in entry:
         if field not in _FIELDS:
             yield str(field), f"unknown field; expected one of: {', '.join(_FIELDS)}"
-    price = entry.get("price")
-    if price is not None and (isinstance(price, bool) or not isinstance(price, int | float)):
-        yield "price", f"{price!r} is not a number"
-    elif price is not None and (price < 0 or not isfinite(price)):
-        yield "price", f"{price} is not a price: it must not be negative"
+    yield from _faults_of_price(entry.get("price"))
     most = entry.get("max")
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= NODES_MAX):
         yield "max", f"{most!r} is not a number from 0 to {NODES_MAX:,}"
@@ -120,11 +119,36 @@ def _faults_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         isinstance(zones, list) and all(isinstance(zone, str) and is_object_name(zone) for zone in zones)
     ):
         yield "zones", "expected a list of names, in lower case"
-    if entry.get("capacity") and not isinstance(entry["capacity"], Mapping):
-        yield "capacity", "expected resources and amounts, such as cpu: 8"
+    elif zones and len(set(zones)) < len(zones):
+        yield "zones", "names a zone twice"
+    yield from _faults_of_capacity(entry.get("capacity"))
     if entry.get("name") and not is_object_name(str(entry["name"])):
         yield "name", "not a name that a node can have: lower-case letters, digits and hyphens"
     yield from _faults_of_looks(entry.get("labels"), entry.get("taints"))
+
+
+def _faults_of_price(price: Any) -> Iterator[tuple[str, str]]:
+    if price is None:
+        return
+    if isinstance(price, bool) or not isinstance(price, int | float):
+        yield "price", f"{price!r} is not a number"
+    elif not price >= 0:
+        yield "price", f"{price} is not a price: it must not be negative"
+    elif price and not _PRICE_MIN <= price <= _PRICE_MAX:
+        yield "price", f"expected 0, or a price from {_PRICE_MIN:f} to {_PRICE_MAX:,}"
+
+
+def _faults_of_capacity(capacity: Any) -> Iterator[tuple[str, str]]:
+    if capacity in _MISSING:
+        return
+    if not isinstance(capacity, Mapping):
+        yield "capacity", "expected resources and amounts, such as cpu: 8"
+        return
+    for resource, amount in capacity.items():
+        if not isinstance(resource, str):
+            yield "capacity", f"{resource!r} is not the name of a resource"
+        elif isinstance(amount, str | int | float) and (fault := fault_in_amount(resource, amount)):
+            yield f"capacity[{resource}]", fault
 
 
 def _faults_of_looks(labels: Any, taints: Any) -> Iterator[tuple[str, str]]:
@@ -155,6 +179,7 @@ def _template(source: str, what: str, entry: Mapping[str, Any], zone: str) -> No
         raise InvalidObject(
             Fault(source, what, fault.field.replace("status.allocatable", "capacity"), fault.message)
             for fault in error.faults
+            if not fault.field.startswith("status.capacity")  # the same amounts
         ) from error
     assert isinstance(node, Node)
     return node

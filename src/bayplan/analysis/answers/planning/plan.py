@@ -42,7 +42,7 @@ NODE, ZONE = "node", "zone"
 _USABLE = (0.95, 0.85, 0.7)
 _ROUNDS_MAX = 20
 _SECONDS_FOR_MORE = 1.0
-_DECIMALS = 4  # of a price; a solver is no more exact
+_DIGITS = 12  # of a price; what is beyond comes from adding up fractions
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,11 @@ class _Demand:
         course = Course(asking)
         rows_before = {name: row for name, row in course.cache.nodes.rows_by_name.items() if course.nodes.get(name)}
         names = [_add_one(asking.cluster, course, each) for each in types]
-        view = course.cache.view()
+        groups: defaultdict[int, list[Pod]] = defaultdict(list)
+        for waiting in course.waiting.values():
+            if controller_of_kind(waiting.pod.metadata, "DaemonSet") is None:
+                groups[course.cache.info(waiting.pod).shape.serial].append(waiting.pod)
+        view = course.cache.view()  # after the pods, which may ask for what no node has
         rows = [view.nodes.rows_by_name[name] for name in names]
         free = np.column_stack(
             [view.nodes.allocatable - view.usage.requested, view.nodes.allowed_pods - view.usage.pod_counts]
@@ -129,10 +133,6 @@ class _Demand:
         existing = sorted(rows_before.values())
         self.market = Market(types, [free[row] for row in rows], [free[row] for row in existing])
         self.impossible: dict[str, str] = {}
-        groups: defaultdict[int, list[Pod]] = defaultdict(list)
-        for waiting in course.waiting.values():
-            if controller_of_kind(waiting.pod.metadata, "DaemonSet") is None:
-                groups[course.cache.info(waiting.pod).shape.serial].append(waiting.pod)
         self.pods = sum(map(len, groups.values()))
         self.serials: dict[str, int] = {}  # pod -> its kind, of those that have a place
         self._batches: dict[int, Batch] = {}
@@ -219,12 +219,16 @@ class _Search:
         if self._best is not None and self._course is not None:
             pairs = zip(self._types, self._best, strict=True)
             bought = tuple(Bought(each.name, each.zone, count, each.price) for each, count in pairs if count)
-            placements = {arrival.pod: arrival.node for arrival in self._course.arrivals}
+            serials = self._demand.serials
+            placements = {each.pod: each.node for each in self._course.arrivals if each.pod in serials}
         names = {obj.metadata.name for obj in self._asking.cluster.objects if isinstance(obj, Node)}
+        price = None if self._best is None else self._price(self._best)
+        if price is not None and price <= bound + _cent(price):
+            bound = price
         return NodePlan(
             pods=self._demand.pods,
             bought=bought,
-            bound=None if bound == inf else round(bound, _DECIMALS),
+            bound=None if bound == inf else float(f"{bound:.{_DIGITS}g}"),
             survive=self._survive,
             placed_before=sum(node in names for node in placements.values()),
             placements=placements,
@@ -346,4 +350,4 @@ def _lose(course: Course, names: Sequence[str]) -> None:
 
 def _cent(price: float) -> float:
     """Prices that differ by less are the same."""
-    return max(price, 1.0) * 1e-6
+    return price * 1e-5

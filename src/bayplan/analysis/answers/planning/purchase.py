@@ -18,6 +18,9 @@ from bayplan.analysis.answers.planning.catalog import NodeType
 from bayplan.analysis.integer_program import IntegerProgram
 from bayplan.core.columns import IntArray
 
+#: Of a price in units of the lowest one; a solver is no more exact.
+_DECIMALS = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -51,7 +54,9 @@ def cheapest(
 ) -> Purchase:
     """`survive` is "", "node" or "zone"; `usable` is the share of a new node's room that may be used."""
     program = IntegerProgram()
-    bought = [program.variable(each.most, cost=each.price) for each in market.types]
+    # Counted in the lowest price, as a solver takes differences of a millionth for none.
+    unit = min((each.price for each in market.types if each.price), default=1.0)
+    bought = [program.variable(each.most, cost=each.price / unit) for each in market.types]
     _limit_entries(program, market, bought)
     lost = {at: program.variable(1) for at in range(len(bought))} if survive == "node" else {}
     for at, variable in lost.items():
@@ -61,7 +66,7 @@ def cheapest(
         _place(program, market, batches, bought, _Loss(frozenset(gone), lost), usable)
     solved = program.minimize(seconds)
     counts = tuple(solved.values[variable] for variable in bought) if solved.values is not None else None
-    return Purchase(counts, solved.bound if solved.is_impossible else max(0.0, solved.bound))
+    return Purchase(counts, solved.bound if solved.is_impossible else max(0.0, round(solved.bound, _DECIMALS) * unit))
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,3 +174,40 @@ def test_the_document_has_every_move() -> None:
 
 def test_a_dump_without_pods_of_its_own_is_fine() -> None:
     assert Cluster([deepcopy(A.obj())]).defrag("cpu=1", seconds=SECONDS).runs_on == "a"
+
+
+def test_moves_that_would_have_to_wait_for_each_other_are_no_answer() -> None:
+    """Only if q and r changed places, p would have room; neither can go first."""
+    swapping = {"pool": "swapping"}
+    found = room_for(
+        "big",
+        make.node("a").capacity(cpu="4").labels(swapping),
+        make.node("b").capacity(cpu="3").labels(swapping),
+        make.node("c").capacity(cpu="4").labels(pool="c"),
+        app("p", "2", "c"),
+        app("q", "3", "a").node_selector(swapping),
+        app("r", "2", "b").node_selector(swapping),
+        make.pod("big").cpu("4").node_selector(pool="c"),
+    )
+    assert not found.works
+    assert found.failures["some moves would have to wait for each other"]
+
+
+def test_a_resource_that_no_node_has() -> None:
+    found = room_for("example.com/fpga=1", A, app("p", "1", "a"))
+    assert (found.works, found.bound) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ("done", "Pod default/done: has finished .Succeeded., so it needs no room"),
+        ("p", "Pod default/p: runs on a already"),
+        ("cpu=-1", "--for: cpu: -1 is negative"),
+        ("cpu=1e40", "--for: cpu: 1e40 is more than any machine has"),
+        ("=", "--for: '=': expected a file, or requests"),
+    ],
+)
+def test_who_needs_no_room_or_asks_for_nonsense(wanted: str, message: str) -> None:
+    with pytest.raises(InvalidObject, match=message):
+        room_for(wanted, A, app("p", "1", "a"), make.pod("done").phase("Succeeded"))

@@ -46,7 +46,20 @@ def test_a_file_may_have_the_list_under_nodes(tmp_path: Path) -> None:
     ("entry", "message"),
     [
         ({**SMALL, "price": -1}, "catalog: small: price: -1 is not a price: it must not be negative"),
-        ({**SMALL, "price": float("inf")}, "catalog: small: price: inf is not a price"),
+        (
+            {**SMALL, "price": float("inf")},
+            "catalog: small: price: expected 0, or a price from 0.000001 to 10,000,000,000",
+        ),
+        ({**SMALL, "price": float("nan")}, "catalog: small: price: nan is not a price"),
+        ({**SMALL, "price": 10**400}, "catalog: small: price: expected 0, or a price from"),
+        ({**SMALL, "price": 1e-300}, "catalog: small: price: expected 0, or a price from"),
+        ({**SMALL, "capacity": {"cpu": -4}}, r"catalog: small: capacity\[cpu\]: -4 is negative"),
+        (
+            {**SMALL, "capacity": {"memory": "1e30"}},
+            r"catalog: small: capacity\[memory\]: 1e30 is more than any machine",
+        ),
+        ({**SMALL, "capacity": {5: 1}}, "catalog: small: capacity: 5 is not the name of a resource"),
+        ({**SMALL, "zones": ["a", "b", "a"]}, "catalog: small: zones: names a zone twice"),
         ({**SMALL, "price": "cheap"}, "catalog: small: price: 'cheap' is not a number"),
         ({**SMALL, "price": True}, "catalog: small: price: True is not a number"),
         ({"name": "small", "price": 1}, "catalog: small: capacity: is required"),
@@ -54,6 +67,7 @@ def test_a_file_may_have_the_list_under_nodes(tmp_path: Path) -> None:
         ({**SMALL, "cost": 1}, "catalog: small: cost: unknown field; expected one of: name, capacity"),
         ({**SMALL, "capacity": {"cpu": "lots"}}, "catalog: small: capacity"),
         ({**SMALL, "capacity": 4}, "catalog: small: capacity: expected resources and amounts"),
+        ({**SMALL, "capacity": 0}, "catalog: small: capacity: expected resources and amounts"),
         ({**SMALL, "max": -1}, "catalog: small: max: -1 is not a number from 0"),
         ({**SMALL, "zones": "a"}, "catalog: small: zones: expected a list of names"),
         ({**SMALL, "taints": [{"key": "x", "effect": "Never"}]}, "catalog: small: "),
@@ -65,6 +79,12 @@ def test_a_file_may_have_the_list_under_nodes(tmp_path: Path) -> None:
 def test_what_is_wrong(entry: Any, message: str) -> None:
     with pytest.raises(InvalidObject, match=message):
         catalog_of([entry])
+
+
+def test_an_amount_that_is_none_is_told_once() -> None:
+    with pytest.raises(InvalidObject) as caught:
+        catalog_of([{**SMALL, "capacity": {"cpu": "lots"}}])
+    assert [fault.field for fault in caught.value.faults] == ["capacity[cpu]"]
 
 
 def test_all_faults_at_once() -> None:

@@ -124,3 +124,34 @@ def test_the_document() -> None:
     assert document["nodes"] == [{"name": "small", "zone": None, "number": 1, "price": 10.0}]
     assert (document["price"], document["priceAtLeast"], document["gap"], document["proven"]) == (10, 10, 0, True)
     assert document["placements"] == {"default/p1-0": "small-1"}
+
+
+def test_a_resource_that_no_node_has() -> None:
+    asking = make.pod("p").cpu("1").request({"example.com/fpga": 1}).limit({"example.com/fpga": 1})
+    found = planned([kind("small", 4, 10)], make.node("a"), asking)
+    assert found.impossible == {"default/p": "0/2 nodes are available: 2 Insufficient example.com/fpga"}
+
+
+def test_prices_of_a_second() -> None:
+    """A millionth makes a difference there."""
+    found = planned([kind("small", 4, 0.000043), kind("large", 8, 0.000085)], *pods(2, "4"))
+    assert (bought(found), found.is_proven) == ({"large": 1}, True)
+    assert found.bound == pytest.approx(0.000085)
+
+
+def test_more_pods_than_the_catalog_has_nodes_for() -> None:
+    found = planned([kind("small", 4, 10, max=1)], *pods(2, "4"))
+    assert (found.bought, found.bound, found.impossible) == (None, None, {})
+
+
+def test_pods_of_daemons_are_not_among_those_that_need_a_node() -> None:
+    agent = make.daemon_set("agent").template(make.pod("t").labels(app="agent").cpu("1"))
+    found = planned([kind("small", 4, 10)], make.node("a").capacity(cpu="2"), agent, *pods(1, "3"))
+    assert (found.pods, found.placed_before, list(found.placements)) == (1, 0, ["default/p3-0"])
+
+
+def test_a_bound_is_known_even_if_no_nodes_were_found() -> None:
+    """The pods must be apart, which the solver does not know, and there is only one node."""
+    apart = [pod.pod_anti_affinity(HOST, {"app": "web"}) for pod in pods(2, "1")]
+    found = planned([kind("small", 4, 10, max=1)], *apart)
+    assert (found.bought, found.bound) == (None, 10)
