@@ -71,7 +71,7 @@ def test_a_mark_opens_its_record(nodes: int, browser: Browser, tmp_path: Path) -
     page = opened(browser, tmp_path, nodes)
     assert page.locator("#preemptions details[open]").count() == 0
     page.locator("#filter").fill("nothing has this name")
-    page.locator('.plot a[href="#preemption-1"] path').dispatch_event("click")
+    page.locator('.plot a[href="#preemption-1"] path.mark').dispatch_event("click")
     expect(page.locator("#preemption-1")).to_have_attribute("open", "")
     expect(page.locator("#preemption-1")).to_be_in_viewport()
 

@@ -7,7 +7,7 @@ every node stands in its own world: all nodes may have lost pods at once, yet no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
-from bayplan.core.columns.shapes import PodShape, Shapes
+from bayplan.core.columns.shapes import Identity, PodShape, Shapes
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.cluster import Namespace, Service
 from bayplan.model.kinds import Object
@@ -78,6 +78,8 @@ class Objects:
     selecting_version: int = 0  # grows with every change of a service or a controller
     #: Worked out from services and controllers; forgotten when one of them changes.
     remembered: dict[Hashable, Any] = field(default_factory=dict)
+    #: Budgets by the identity of pods they cover, as far as somebody has asked; forgotten when a budget changes.
+    covering: dict[Identity, Sequence[PodDisruptionBudget]] = field(default_factory=dict)
     #: During a trial: what undoes it, the last step first.
     undoing: list[Callable[[], None]] | None = None
 
@@ -122,8 +124,10 @@ class Objects:
     def _changed(self, obj: Object, old: Object | None) -> None:
         """An object came, changed or went; `old` is what was held in its place."""
         self.version += 1
-        self.budgets_version += isinstance(obj, PodDisruptionBudget)
-        if isinstance(obj, SELECTING):
+        if isinstance(obj, PodDisruptionBudget):
+            self.budgets_version += 1
+            self.covering.clear()
+        elif isinstance(obj, SELECTING):
             self.selecting_version += 1
             self.remembered.clear()
         elif isinstance(obj, ResourceSlice):
@@ -157,6 +161,8 @@ _PLACES: dict[type, tuple[str, bool]] = {
     ResourceSlice: ("resource_slices", False),
     DeviceTaintRule: ("taint_rules", False),
 }
+#: The attributes of `Objects` that hold objects.
+HOLDING = tuple(attribute for attribute, _ in _PLACES.values())
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import WhatIf
 from bayplan.core.framework.contract import PreFiltered, Ready, Skip
 from bayplan.core.framework.verdict import SUCCESS, Code, Status
-from bayplan.core.snapshot import View
+from bayplan.core.snapshot import HOLDING, View
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -237,13 +237,12 @@ def digest(case: Case) -> dict[str, Any]:
     parts: dict[str, Any] = {f"nodes.{name}": column.tobytes() for name, column in nodes.arrays().items()} | {
         f"pods.{name}": column.tobytes() for name, column in pods.arrays().items()
     }
-    kinds = (name for name in objects.__slots__ if isinstance(getattr(objects, name), dict) and name != "remembered")
     return parts | {
         "nodes.names": list(nodes.names),
         "nodes.labels": [dict(nodes.labels[row]) for row in range(nodes.count)],
         "nodes.pod_rows": [list(rows) for rows in nodes.pod_rows],
         "pods.keys": list(pods.keys),
         "nominated": {name: list(rows) for name, rows in case.view.nominated.items()},
-        "objects": {kind: [fingerprint(obj) for obj in getattr(objects, kind).values()] for kind in kinds},
+        "objects": {kind: [fingerprint(obj) for obj in getattr(objects, kind).values()] for kind in HOLDING},
         "the pod": (fingerprint(case.info.spec), dict(case.info.shape.labels), case.info.nominated_node_name),
     }

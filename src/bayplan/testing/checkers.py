@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import fields
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.resources import allocatable_amounts, pod_requests
@@ -21,7 +20,7 @@ from bayplan.core.framework.verdict import CycleError
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.entrance import may_enter
 from bayplan.core.scheduler import Scheduler
-from bayplan.core.snapshot import Objects
+from bayplan.core.snapshot import HOLDING, Objects
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
@@ -163,10 +162,8 @@ def _by_place(objects: Objects) -> dict[tuple[str, str], Object]:
 
 def looked_up(objects: Objects) -> Iterator[Object]:
     """All objects that plugins can look up, kind by kind in the order of their arrival."""
-    for field in fields(objects):
-        held = getattr(objects, field.name)
-        if isinstance(held, dict) and field.name != "remembered":
-            yield from held.values()
+    for kind in HOLDING:
+        yield from getattr(objects, kind).values()
 
 
 #: Plugins that, as upstream's, sleep through some changes that help a pod they rejected; it then waits for the flush.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import zip_longest
-from typing import NamedTuple
 
 from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
@@ -19,20 +18,13 @@ ZONE_LABELS = (BETA_ZONE, ZONE)
 Zone = tuple[str, str]
 
 
-class Place(NamedTuple):
-    """Where a node stands, and all others with it."""
-
-    zone: Zone
-    zones: list[Zone]
-    names: list[str]  # in the same zone
-
-
 class NodeOrder:
     """Node names by zone."""
 
     def __init__(self) -> None:
         self._zones: dict[Zone, dict[str, None]] = {}
         self._zone_of: dict[str, Zone] = {}
+        self._hidden: set[str] = set()
         self._names: list[str] | None = None
 
     def put(self, name: str, labels: Mapping[str, str]) -> None:
@@ -52,23 +44,21 @@ class NodeOrder:
         self._leave(name, self._zone_of.pop(name))
         self._names = None
 
-    def place_of(self, name: str) -> Place:
-        """Where a node stands, to put it back there."""
-        zone = self._zone_of[name]
-        return Place(zone, list(self._zones), list(self._zones[zone]))
+    def hide(self, name: str) -> None:
+        """The node is gone for a while; its place is kept."""
+        self._hidden.add(name)
+        self._names = None
 
-    def put_back(self, name: str, place: Place) -> None:
-        """A node that was removed from this place, since when none has come that is still there."""
-        self._zone_of[name] = place.zone
-        self._zones[place.zone] = dict.fromkeys(place.names)
-        if list(self._zones) != place.zones:
-            self._zones = {zone: self._zones[zone] for zone in place.zones}
+    def show(self, name: str) -> None:
+        """The node is back."""
+        self._hidden.remove(name)
         self._names = None
 
     def names(self) -> list[str]:
         """All node names in the order of the search."""
         if self._names is None:
-            turns = zip_longest(*self._zones.values())
+            zones = ([name for name in names if name not in self._hidden] for names in self._zones.values())
+            turns = zip_longest(*(names for names in zones if names))
             self._names = [name for turn in turns for name in turn if name is not None]
         return self._names
 

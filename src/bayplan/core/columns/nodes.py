@@ -21,7 +21,7 @@ from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.labels import NO_LABELS, NodeLabels
 from bayplan.core.columns.masks import MaskCache
 from bayplan.core.columns.name_ranks import NameRanks
-from bayplan.core.columns.node_order import NodeOrder, Place
+from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
 from bayplan.core.columns.table import INITIAL_CAPACITY, PER_RESOURCE, Table, column, part
 from bayplan.core.columns.vocabulary import Serials, Vocabulary
@@ -61,7 +61,6 @@ class Absent(NamedTuple):
     allocatable: IntArray  # (resources,)
     allowed_pods: int
     labels: Mapping[str, str]
-    place: Place
     ranks_version: int
     images: list[tuple[str, ImageState]]
     image_version: int
@@ -113,6 +112,7 @@ class NodeTable(Table):
         #: Of each row: another number when its node object or its pods change, the old one when that is undone.
         self.versions: list[int] = []
         self._last_version = 0
+        self._versions_before: dict[int, int] | None = None  # during a trial: of rows that changed in it
         #: During a trial: rows with a higher version are not what they will be after it.
         self.trial_version: int | None = None
         self.order_version = 0  # grows whenever a node comes or goes
@@ -169,19 +169,25 @@ class NodeTable(Table):
 
     def _next_version(self, row: int) -> None:
         self._last_version += 1
+        if self._versions_before is not None:
+            self._versions_before.setdefault(row, self.versions[row])
         self.versions[row] = self._last_version
 
     @contextmanager
     def trial(self) -> Iterator[None]:
         """What is done in here is undone before the end, by others; logs and versions follow."""
         logs = (self.spec_changes, self.usage_changes, self.importance_changes)
-        positions, versions = [log.position for log in logs], self.versions.copy()
+        positions = [log.position for log in logs]
         self.trial_version = self._last_version
+        before: dict[int, int] = {}
+        self._versions_before = before
         try:
             yield
         finally:
-            self.trial_version = None
-            self.versions[: len(versions)] = versions
+            self.trial_version = self._versions_before = None
+            for row, version in before.items():
+                if row < len(self.versions):
+                    self.versions[row] = version
             for log, position in zip(logs, positions, strict=True):
                 log.take_back(position)
 
@@ -190,6 +196,7 @@ class NodeTable(Table):
         row = self.rows_by_name[name]
         assert self.alive[row], f"node {name} is not known"
         used = self._used[row]
+        self.order.remove(name)
         self._clear_object(row)
         self._give_back(used)
         self.release_if_empty(row)
@@ -209,7 +216,6 @@ class NodeTable(Table):
         self.feature_set_ids[row] = 0
         del self._used[row]
         self.labels.set(row, NO_LABELS)
-        self.order.remove(name)
         self._drop_images(row)
         self.spec_changes.append(row)
         self._next_version(row)
@@ -226,11 +232,11 @@ class NodeTable(Table):
             self.allocatable[row].copy(),
             int(self.allowed_pods[row]),
             self.labels[row],
-            self.order.place_of(name),
             self.ranks.version,
             images,
             self.image_version,
         )
+        self.order.hide(name)
         self._clear_object(row)
         self._next_image_version()
         return absent
@@ -249,7 +255,7 @@ class NodeTable(Table):
         self.allowed_pods[row] = absent.allowed_pods
         self.taint_set_ids[row], self.feature_set_ids[row], self.size_ids[row], _ = used
         self.labels.set(row, absent.labels)
-        self.order.put_back(name, absent.place)
+        self.order.show(name)
         for image, state in absent.images:
             self.images.setdefault(image, state).rows.add(row)
         self._images_of[row] = [image for image, _ in absent.images]

@@ -6,15 +6,18 @@ The budget of each node's dry run is spent from the most important pod downward;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IdArray, IntArray, RowArray
-from bayplan.core.snapshot import View
+from bayplan.core.columns import BoolArray, IntArray, RowArray, row_array, row_mask
+from bayplan.core.snapshot import NamespacedName, View
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
+
+#: Identities whose budgets are remembered, at most: most of them may be gone.
+IDENTITIES_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +32,17 @@ def protect(view: View, pod_rows: RowArray, node_starts: RowArray) -> Protection
     """`pod_rows` are grouped by node, most important first; `node_starts` has the first position of each pod's node."""
     violating = np.zeros(len(pod_rows), dtype=np.bool_)
     by_budget: dict[str, BoolArray] = {}
-    identities = np.unique(view.pods.identity_ids[pod_rows], return_inverse=True)
-    namespaces = {view.shapes.identities.values[each].namespace for each in identities[0].tolist()}
-    for (namespace, name), budget in view.objects.budgets.items():
-        covered = _covered(view, budget, pod_rows, identities) if namespace in namespaces else None
-        if covered is None:
+    ids, positions = np.unique(view.pods.identity_ids[pod_rows], return_inverse=True)
+    places: dict[NamespacedName, list[int]] = {}  # by budget: of the identities it covers
+    for place, identity_id in enumerate(ids.tolist()):
+        for budget in covering(view, identity_id):
+            places.setdefault((budget.metadata.namespace, budget.metadata.name), []).append(place)
+    for (namespace, name), budget in view.objects.budgets.items() if places else ():
+        if (namespace, name) not in places:
             continue
+        covered: BoolArray = row_mask(row_array(places[namespace, name]), len(ids))[positions]
+        if budget.status and budget.status.disrupted_pods:
+            covered &= _not_disrupted(view, budget, pod_rows)
         spent = np.cumsum(covered)
         spent_before_node: IntArray = spent[node_starts] - covered[node_starts]
         allowed = budget.status.disruptions_allowed if budget.status else 0
@@ -45,27 +53,27 @@ def protect(view: View, pod_rows: RowArray, node_starts: RowArray) -> Protection
     return Protection(violating, by_budget)
 
 
+def covering(view: View, identity_id: int) -> Sequence[PodDisruptionBudget]:
+    """The budgets that count pods with this identity."""
+    objects, identity = view.objects, view.shapes.identities.values[identity_id]
+    known = objects.covering.get(identity)
+    if known is None:
+        labels = dict(identity.labels)
+        known = [
+            budget
+            for (namespace, _), budget in objects.budgets.items()
+            if namespace == identity.namespace and is_covered(budget, labels)
+        ]
+        if len(objects.covering) >= IDENTITIES_MAX:
+            objects.covering.clear()
+        objects.covering[identity] = known
+    return known
+
+
 def is_covered(budget: PodDisruptionBudget, labels: Mapping[str, str]) -> bool:
-    """Whether the budget counts pods of its namespace with these labels."""
+    """Whether the budget counts pods of its namespace with these labels; never those without any."""
     selector = _selector(budget)
     return selector is not None and bool(labels) and selector.matches(labels)
-
-
-def _covered(
-    view: View, budget: PodDisruptionBudget, pod_rows: RowArray, identities: tuple[IdArray, RowArray]
-) -> BoolArray | None:
-    """(victims,) pods whose eviction the budget counts; None when there are none."""
-    selector = _selector(budget)
-    if selector is None:
-        return None
-    ids, positions = identities
-    matching = _matching(view, budget.metadata.namespace, selector, ids)
-    if not matching.any():
-        return None
-    covered: BoolArray = matching[positions]
-    if budget.status and budget.status.disrupted_pods:
-        covered &= _not_disrupted(view, budget, pod_rows)
-    return covered if covered.any() else None
 
 
 def _selector(budget: PodDisruptionBudget) -> CompiledSelector | None:
@@ -75,18 +83,6 @@ def _selector(budget: PodDisruptionBudget) -> CompiledSelector | None:
     except SelectorError:
         return None
     return None if selector.selects_nothing or selector.is_empty else selector
-
-
-def _matching(view: View, namespace: str, selector: CompiledSelector, identity_ids: IdArray) -> BoolArray:
-    """(identities,) A pod without labels is never covered, whatever the selector says."""
-    values = view.shapes.identities.values
-    return np.array(
-        [
-            identity.namespace == namespace and bool(identity.labels) and selector.matches(dict(identity.labels))
-            for identity in map(values.__getitem__, identity_ids.tolist())
-        ],
-        dtype=np.bool_,
-    )
 
 
 def _not_disrupted(view: View, budget: PodDisruptionBudget, pod_rows: RowArray) -> BoolArray:

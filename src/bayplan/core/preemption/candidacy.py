@@ -9,7 +9,7 @@ it when somebody asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import FEW_ROWS, count_verdicts
 from bayplan.core.filtering import PASSED, Filtered, Verdicts
+from bayplan.core.framework.contract import State
 from bayplan.core.framework.verdict import Status
 from bayplan.core.preemption.candidates import (
     NO_VICTIMS,
@@ -72,6 +73,8 @@ class Candidacy:
         self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `follow_some`
         self._tied_rows: RowArray | None = None
         self._few_nodes = few_nodes or FewNodes()
+        self._demanding: Sequence[State] | None = None  # states that the demands are good for
+        self._demands: Demands | None = None
         self._versions: list[int] = []  # of the rows, when they were tried
         #: Answers by row and version, of nodes that will be again what they were: see `NodeTable.trial`.
         self._known: dict[tuple[int, int], _Answer] = {}
@@ -177,7 +180,7 @@ class Candidacy:
         """The same with plain numbers. Mostly nothing comes of it, and what follows from all answers stays."""
         before = [self._answer(row) for row in rows]
         to_try: list[int] = []
-        demands = None if len(view.nominated) else demands_alone(filtered)
+        demands = None if len(view.nominated) else self._demands_of(filtered)
         for row in rows:
             if self.outcomes.item(row) == CANDIDATE:
                 self.values[:, row] = WORST
@@ -195,6 +198,11 @@ class Candidacy:
             self._failures = None
         if any(outcome == CANDIDATE for outcome, *_ in (*before, *after)):
             self._tied_rows = None
+
+    def _demands_of(self, filtered: Filtered) -> Demands | None:
+        if filtered.states is not self._demanding:
+            self._demanding, self._demands = filtered.states, demands_alone(filtered)
+        return self._demands
 
     def _try_one(self, pod: PodInfo, view: View, filtered: Filtered, demands: Demands, row: int) -> bool:
         """Try a row with plain numbers; False: that takes array code."""

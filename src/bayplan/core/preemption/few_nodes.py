@@ -14,16 +14,14 @@ from typing import Any, NamedTuple, cast
 
 from bayplan.core.columns import row_array
 from bayplan.core.columns.loops import FIT_CODES
-from bayplan.core.columns.shapes import Identity
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.contract import SKIP, CompiledFilter, Reads
 from bayplan.core.plugins.node_resources_fit import TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT
-from bayplan.core.preemption.budgets import is_covered
+from bayplan.core.preemption.budgets import covering
 from bayplan.core.preemption.candidates import by_importance
 from bayplan.core.preemption.select import PRIORITY_OFFSET
 from bayplan.core.preemption.unstable_order import STABLE_LENGTH_MAX
 from bayplan.core.snapshot import View
-from bayplan.model.policy import PodDisruptionBudget
 
 _NOBODY: set[int] = set()
 
@@ -63,7 +61,6 @@ class FewNodes:
 
     def __init__(self) -> None:
         self._budgets_version = -1
-        self._covering: dict[Identity, list[PodDisruptionBudget]] = {}
         self._residents: dict[int, Residents] = {}  # by node row
 
     def try_node(self, view: View, demands: Demands, row: int, priority: int) -> Tried | StillFailing:
@@ -86,7 +83,6 @@ class FewNodes:
     def _residents_of(self, view: View, row: int) -> Residents:
         if self._budgets_version != view.objects.budgets_version:
             self._budgets_version = view.objects.budgets_version
-            self._covering.clear()
             self._residents.clear()
         known = self._residents.get(row)
         if known is None or known.version != view.nodes.versions[row]:
@@ -102,12 +98,13 @@ class FewNodes:
             known = residents.violating[len(below)] = self._spend_budgets(view, residents, below)
         return known
 
-    def _spend_budgets(self, view: View, residents: Residents, below: Sequence[int]) -> set[int]:
+    @staticmethod
+    def _spend_budgets(view: View, residents: Residents, below: Sequence[int]) -> set[int]:
         violating: set[int] = set()
         spent: dict[int, int] = {}
         for at in below:
             row = residents.rows[at]
-            for budget in self._budgets_of(view, row):
+            for budget in covering(view, view.pods.cells.identity_ids[row]):
                 status = budget.status
                 if status and view.pods.keys[row].partition("/")[2] in status.disrupted_pods:
                     continue
@@ -115,18 +112,6 @@ class FewNodes:
                 if spent[id(budget)] > (status.disruptions_allowed if status else 0):
                     violating.add(at)
         return violating
-
-    def _budgets_of(self, view: View, pod_row: int) -> list[PodDisruptionBudget]:
-        identity = view.shapes.identities.values[view.pods.cells.identity_ids[pod_row]]
-        found = self._covering.get(identity)
-        if found is None:
-            labels = dict(identity.labels)
-            found = self._covering[identity] = [
-                budget
-                for (namespace, _), budget in view.objects.budgets.items()
-                if namespace == identity.namespace and is_covered(budget, labels)
-            ]
-        return found
 
 
 class Residents:

@@ -21,7 +21,7 @@ from bayplan.report.drawing.bands import TimeSpan, figure, time_ticks
 from bayplan.report.drawing.pixels import picture
 from bayplan.report.drawing.ticks import short
 from bayplan.report.durations import duration_text
-from bayplan.report.markup import tag
+from bayplan.report.markup import joined, tag
 from bayplan.report.simulation.time_figures import time_span
 from bayplan.report.simulation.view import SimulationView, Stay
 from bayplan.report.words import counted
@@ -84,7 +84,8 @@ def _name_axis(names: Sequence[str], height: int) -> Markup:
 
 def _mark(x: float, y: float, title: str, record: int | None, records: int, look: str = "mark") -> Markup:
     """A point that keeps its size when the area is stretched: a line without length."""
-    drawn = tag("path", tag("title", title), class_=look, d=f"M{short(x)},{short(y)}h0")
+    place = f"M{short(x)},{short(y)}h0"
+    drawn = joined(tag("path", class_="ring", d=place), tag("path", tag("title", title), class_=look, d=place))
     return tag("a", drawn, href=f"#preemption-{record}") if record is not None and record < records else drawn
 
 
@@ -134,7 +135,7 @@ def pod_bars(view: SimulationView) -> tuple[list[PodBar], dict[str, int]]:
 def _row_height(lane_count: dict[str, int], nodes: int) -> int:
     """Pixels: enough for each pod of the fullest node, as long as the figure fits a tall screen."""
     wanted = 8 * max(lane_count.values(), default=1)
-    return max(22, min(wanted, 110, _HEIGHT_MAX // max(nodes, 1)))
+    return max(22, min(max(wanted, 36), 110, _HEIGHT_MAX // max(nodes, 1)))
 
 
 def _lanes(view: SimulationView) -> tuple[list[int], dict[str, int]]:

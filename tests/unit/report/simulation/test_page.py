@@ -435,7 +435,7 @@ class TestNodes:
         assert tops[2] == tops[0], "a lane that is free again is used again"
         assert lanes == {"node-1": 2}
         drawn = nodes_over_time(SimulationView(made), records=1)
-        assert re.findall(r'<a href="#preemption-0"><path class="mark" d="M60,', drawn)
+        assert re.findall(r'<a href="#preemption-0"><path class="ring" d="M60,', drawn)
         assert "<a " not in nodes_over_time(SimulationView(made), records=0), "the page has no record of it"
 
     def test_recreated_under_the_same_name_each_has_its_own_preemption(self) -> None:

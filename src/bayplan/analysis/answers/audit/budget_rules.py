@@ -25,19 +25,40 @@ def budget_findings(audited: Audited) -> Iterator[Finding]:
         return
     pods = _pods_by_namespace(audited)
     scales = Scales([*audited.cluster.objects, *_made_along(audited)])
-    selected = {object_key(budget): _selected(budget, pods[budget.metadata.namespace]) for budget in budgets}
+    selected = {object_key(budget): pods[budget.metadata.namespace].selected_by(budget) for budget in budgets}
     for budget in budgets:
         if selected[object_key(budget)] or not _selects_a_template(budget, audited):
             yield from _judged(budget, selected[object_key(budget)], scales)
     yield from _overlaps(budgets, selected)
 
 
-def _pods_by_namespace(audited: Audited) -> defaultdict[str, list[Pod]]:
+class _Pods:
+    """Pods of a namespace; those with the same labels have the same number."""
+
+    def __init__(self) -> None:
+        self._numbered: list[tuple[Pod, int]] = []
+        self._labels: list[dict[str, str]] = []  # by number
+        self._numbers: dict[frozenset[tuple[str, str]], int] = {}
+
+    def add(self, pod: Pod) -> None:
+        labels = pod.metadata.labels
+        number = self._numbers.setdefault(frozenset(labels.items()), len(self._labels))
+        if number == len(self._labels):
+            self._labels.append(labels)
+        self._numbered.append((pod, number))
+
+    def selected_by(self, budget: PodDisruptionBudget) -> list[Pod]:
+        selector = _selector(budget)
+        matching = {number for number, labels in enumerate(self._labels) if selector.matches(labels)}
+        return [pod for pod, number in self._numbered if number in matching]
+
+
+def _pods_by_namespace(audited: Audited) -> defaultdict[str, _Pods]:
     """All that are there or will be."""
-    found: defaultdict[str, list[Pod]] = defaultdict(list)
+    found: defaultdict[str, _Pods] = defaultdict(_Pods)
     planned = [new.pod for new in audited.planned.by_key.values()]
     for pod in (*filter(is_active, audited.pods), *planned):
-        found[pod.metadata.namespace].append(pod)
+        found[pod.metadata.namespace].add(pod)
     return found
 
 
@@ -52,11 +73,6 @@ def _selector(budget: PodDisruptionBudget) -> CompiledSelector:
         return compile_label_selector(budget.spec.selector)
     except SelectorError:
         return CompiledSelector.NOTHING
-
-
-def _selected(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> list[Pod]:
-    selector = _selector(budget)
-    return [pod for pod in pods if selector.matches(pod.metadata.labels)]
 
 
 def _selects_a_template(budget: PodDisruptionBudget, audited: Audited) -> bool:
