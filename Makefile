@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check programs fmt dist search sim torture fuzz update answers bench soak clean
+.PHONY: setup run test check programs fmt docs dist search sim torture fuzz update answers bench soak clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -46,6 +46,10 @@ fmt: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# The documentation as a site, in build/site.
+docs: $(STAMP)
+	$(BIN)/python -m website.build build/site
+
 # A release in dist/: sources, a wheel, the kubectl plugin: make dist URL=where-they-will-be.
 URL ?=
 dist: $(STAMP)
@@ -90,4 +94,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov build dist
