@@ -50,6 +50,10 @@ fmt: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m website.build build/site
 
+# The recorded decisions of the real scheduler, family by family, and how many are made here.
+conformance: $(STAMP)
+	$(BIN)/python -m tests.parity.table
+
 # A release in dist/: sources, a wheel, the kubectl plugin: make dist URL=where-they-will-be.
 URL ?=
 dist: $(STAMP)

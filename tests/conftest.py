@@ -1,7 +1,7 @@
 """What every test may use: the shared reference data, and hypothesis profiles.
 
-The reference data (conformance cases, recordings, traces) is large and lies beside the repository, not
-in it. Tests that need it ask for `shared` and are skipped, with the reason, where it is absent.
+Recordings of the real scheduler and API server are in the repository. Manifests, traces and clusters of other people
+are not ours to publish: they lie beside it, and tests that need them ask for `shared` and are skipped without it.
 """
 
 from __future__ import annotations
@@ -44,6 +44,18 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("no reference data: the folder `shared` is not beside the repository")
     return folder
+
+
+@pytest.fixture(scope="session")
+def conformance_cases() -> Path:
+    """Clusters with everything that kube-scheduler v1.36.4 reported for them, by family."""
+    return REPOSITORY_ROOT / "tests" / "parity" / "cases"
+
+
+@pytest.fixture(scope="session")
+def recordings() -> Path:
+    """What kube-scheduler and kube-apiserver v1.36.4 said, recorded: stories, API sessions, extenders, metrics."""
+    return REPOSITORY_ROOT / "tests" / "recordings"
 
 
 @pytest.fixture(scope="module", params=["compiled", "arrays"])

@@ -41,7 +41,7 @@ def test_the_commands_of_the_guide_print_what_it_shows(capsys: pytest.CaptureFix
     for name, content in FILE.findall(page):
         Path(name).write_text(content)
     transcripts = TRANSCRIPT.findall(page)
-    assert len(transcripts) == 4
+    assert len(transcripts) == 5
     for transcript in transcripts:
         printed: Iterator[str] = iter(())
         for line in transcript.splitlines():

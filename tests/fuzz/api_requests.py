@@ -62,7 +62,7 @@ class Template(NamedTuple):
     body: Any = None
 
 
-def templates(shared: Path | None) -> list[Template]:
+def templates(recordings: Path) -> list[Template]:
     """Requests of every verb to every resource, and the recorded ones."""
     made = [Template("POST", _collection(body), {"content-type": JSON}, body) for body in documents()]
     for create in made[:]:
@@ -79,7 +79,7 @@ def templates(shared: Path | None) -> list[Template]:
             made += [Template("PUT", f"{where}/{subresource.name}", {}, {"metadata": {"name": "web"}})]
             made += [Template("POST", f"{where}/{subresource.name}", {}, {"metadata": {"name": "web"}, "target": {}})]
             made += [Template("PATCH", f"{where}/{subresource.name}", {"content-type": PATCHES[0]}, {"status": {}})]
-    return made if shared is None else made + _recorded(shared)
+    return made + _recorded(recordings)
 
 
 @cache
@@ -106,9 +106,9 @@ def _collection(body: dict[str, Any]) -> str:
     return f"/{'apis' if resource.group else 'api'}/{resource.api_version}{middle}/{resource.plural}"
 
 
-def _recorded(shared: Path) -> list[Template]:
+def _recorded(recordings: Path) -> list[Template]:
     found = {}
-    with lzma.open(shared / "reference" / "api" / "transcripts.jsonl.xz", "rt", encoding="utf-8") as lines:
+    with lzma.open(recordings / "transcripts.jsonl.xz", "rt", encoding="utf-8") as lines:
         for line in lines:
             request = json.loads(line)["request"]
             headers = {name.lower(): value for name, value in request["headers"].items()}

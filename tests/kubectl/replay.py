@@ -9,6 +9,7 @@ Commands that watch run beside those that follow them, as they did when they wer
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import re
 import shlex
@@ -79,7 +80,8 @@ class Outcome:
 
 def load(path: Path) -> list[Recorded]:
     """The recorded commands, in order."""
-    return [_recorded(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        return [_recorded(json.loads(line)) for line in lines]
 
 
 def _recorded(row: dict[str, object]) -> Recorded:

@@ -34,8 +34,8 @@ EXCEPTIONS = {
 
 
 @pytest.mark.slow
-def test_recorded_commands_answer_the_same(shared: Path, tmp_path: Path) -> None:
-    recorded = load(shared / "reference" / "api" / "outputs.jsonl")
+def test_recorded_commands_answer_the_same(recordings: Path, tmp_path: Path) -> None:
+    recorded = load(recordings / "outputs.jsonl.xz")
     stories = [commands for story, commands in groups_of(recorded).items() if not is_altered(story)]
     with ThreadPoolExecutor() as pool:
         outcomes = [outcome for found in pool.map(partial(_replayed, tmp_path), stories) for outcome in found]

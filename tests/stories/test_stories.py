@@ -83,8 +83,8 @@ PLAYS: dict[str, type[Play]] = {"j_foreign": Foreign, "r_restart": Restart, **di
 
 
 @pytest.fixture(scope="module")
-def stories(shared: Path) -> dict[str, Story]:
-    return read_stories(shared / "reference" / "wire" / "stories.jsonl.xz", {*STORIES, CROWDED})
+def stories(recordings: Path) -> dict[str, Story]:
+    return read_stories(recordings / "stories.jsonl.xz", {*STORIES, CROWDED})
 
 
 @pytest.mark.parametrize("name", STORIES)

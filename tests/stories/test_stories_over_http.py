@@ -125,8 +125,8 @@ def terms_of(name: str) -> Terms:
 
 
 @pytest.fixture(scope="module")
-def stories(shared: Path) -> dict[str, Story]:
-    return read_stories(shared / "reference" / "wire" / "stories.jsonl.xz", PLAYED)
+def stories(recordings: Path) -> dict[str, Story]:
+    return read_stories(recordings / "stories.jsonl.xz", PLAYED)
 
 
 @pytest.fixture(autouse=True)
@@ -137,8 +137,8 @@ def _precise(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) ->
     monkeypatch.setattr(embedded, "_SLEEP_MAX_S", 0.1 if is_long else 0.02)
 
 
-def test_every_recorded_story_is_played(shared: Path) -> None:
-    with lzma.open(shared / "reference" / "wire" / "stories.jsonl.xz", "rt") as lines:
+def test_every_recorded_story_is_played(recordings: Path) -> None:
+    with lzma.open(recordings / "stories.jsonl.xz", "rt") as lines:
         recorded = {line.split('"', 4)[3] for line in lines}  # {"story": "NAME", …
     assert recorded == PLAYED
 
@@ -180,12 +180,12 @@ def test_watches_in_trouble(
         assert asked == [query for _, query in story.reads]
 
 
-def test_a_process_from_start_to_end(stories: dict[str, Story], shared: Path, tmp_path: Path) -> None:
+def test_a_process_from_start_to_end(stories: dict[str, Story], recordings: Path, tmp_path: Path) -> None:
     """Eighteen watches in any order, then the Lease: taken, renewed every two seconds, and given back.
 
     Whether the server has the new API for events is not asked: every server that is supported has it.
     """
-    recorded = asked_in(recorded_lines(shared / "reference" / "wire" / "stories.jsonl.xz", START))
+    recorded = asked_in(recorded_lines(recordings / "stories.jsonl.xz", START))
     played = asked_in(StartToEnd(stories[START], tmp_path).lines())
     assert {one.what for one in played if one.is_watch} == {one.what for one in recorded if one.is_watch}
     ours, theirs = ([one for one in asked if one.is_of_election] for asked in (played, recorded))
@@ -199,12 +199,12 @@ def test_a_process_from_start_to_end(stories: dict[str, Story], shared: Path, tm
     }
 
 
-def test_two_schedulers_over_http(stories: dict[str, Story], shared: Path, tmp_path: Path) -> None:
+def test_two_schedulers_over_http(stories: dict[str, Story], recordings: Path, tmp_path: Path) -> None:
     """One leads, the other waits with its watches open: the same requests of either, when the leader ends or is killed.
 
     The leader is killed in a moment in which it has nothing on the way; `tests/live` kills it at others.
     """
-    lines = recorded_lines(shared / "reference" / "wire" / "stories.jsonl.xz", ELECTION)
+    lines = recorded_lines(recordings / "stories.jsonl.xz", ELECTION)
     recorded, played = asked_in(lines), asked_in(TwoSchedulers(stories[ELECTION], tmp_path, lines).lines())
     watches = [Counter(one.what for one in asked if one.is_watch) for asked in (played, recorded)]
     assert watches[0] == watches[1]
@@ -220,9 +220,9 @@ def test_two_schedulers_over_http(stories: dict[str, Story], shared: Path, tmp_p
         assert [at for _, at in by_name[0]] == [pytest.approx(at, abs=TOLERANCE_MS) for _, at in by_name[1]]
 
 
-def test_a_leader_whose_lease_is_refused(stories: dict[str, Story], shared: Path, tmp_path: Path) -> None:
+def test_a_leader_whose_lease_is_refused(stories: dict[str, Story], recordings: Path, tmp_path: Path) -> None:
     """It tries again as often as it was recorded, goes on when it may, and ends when it could not for ten seconds."""
-    lines = recorded_lines(shared / "reference" / "wire" / "stories.jsonl.xz", REFUSED_LEASE)
+    lines = recorded_lines(recordings / "stories.jsonl.xz", REFUSED_LEASE)
     played = asked_in(RefusedLease(stories[REFUSED_LEASE], tmp_path, lines).lines())
     ours, theirs = ([one for one in asked if one.at_ms > 0] for asked in (played, asked_in(lines)))
     assert [one.what for one in ours] == [one.what for one in theirs]

@@ -383,7 +383,7 @@ def test_a_stored_pod_that_lacks_a_mark_is_completed(lacking: str, expected: obj
     assert getattr(made.spec, lacking) == expected
 
 
-def test_recorded_clusters_stay_as_they_are(shared: Path) -> None:
+def test_recorded_clusters_stay_as_they_are(conformance_cases: Path) -> None:
     """Objects that a real API server stored gain at most fields that say what their absence said."""
     harmless = {
         "Pod": {"spec.terminationGracePeriodSeconds", "spec.restartPolicy"},
@@ -395,7 +395,7 @@ def test_recorded_clusters_stay_as_they_are(shared: Path) -> None:
         "ReplicaSet": {"spec.template"},
     }
     for family in ("volumes", "pod_affinity", "default_spread", "mix"):
-        with lzma.open(shared / "conformance" / f"{family}.jsonl.xz") as lines:
+        with lzma.open(conformance_cases / f"{family}.jsonl.xz") as lines:
             for line in lines:
                 objects = [
                     msgspec.convert(one, KINDS[one["kind"]].struct) for one in json.loads(line)["scenario"]["objects"]

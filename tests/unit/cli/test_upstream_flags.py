@@ -56,9 +56,9 @@ def test_the_table_of_the_docs_is_complete() -> None:
     assert table == {name: handling(name) for name in KUBE_SCHEDULER.split()}
 
 
-def test_flags_are_shown_as_kube_scheduler_shows_them(shared: Path) -> None:
+def test_flags_are_shown_as_kube_scheduler_shows_them(recordings: Path) -> None:
     """As recorded in the story `start`, for the same command line."""
-    with lzma.open(shared / "reference" / "wire" / "stories.jsonl.xz", "rt") as lines:
+    with lzma.open(recordings / "stories.jsonl.xz", "rt") as lines:
         recorded = next(json.loads(line)["data"]["body"] for line in lines if '"path": "/flagz"' in line)
     given = ("--config=PATH", "--authentication-kubeconfig=PATH", "--authorization-kubeconfig=PATH", "-v=10")
     shown = flag_values(context(*given, "--bind-address=127.0.0.1", "--secure-port=20259"))

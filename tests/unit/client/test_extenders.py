@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -54,10 +55,10 @@ class Recording(Poster):
 
 
 @pytest.fixture(scope="module")
-def exchanges(shared: Path) -> list[tuple[Plain, Plain]]:
+def exchanges(recordings: Path) -> list[tuple[Plain, Plain]]:
     """All requests, each with its response; those that were never answered are left out."""
-    path = shared / "reference" / "wire" / "extender.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    with lzma.open(recordings / "extender.jsonl.xz", "rt", encoding="utf-8") as recorded:
+        lines = [json.loads(line) for line in recorded]
     found: list[tuple[Plain, Plain]] = []
     waiting: list[Plain] = []
     for line in lines:

@@ -407,11 +407,8 @@ def test_the_given_dict_is_left_alone() -> None:
     assert json.dumps(source) == before
 
 
-def test_configurations_of_the_conformance_cases_load(shared: Path) -> None:
-    file = shared / "conformance" / "config.jsonl.xz"
-    if not file.is_file():
-        pytest.skip("no conformance cases in the folder `shared`")
-    with lzma.open(file, "rt", encoding="utf-8") as lines:
+def test_configurations_of_the_conformance_cases_load(conformance_cases: Path) -> None:
+    with lzma.open(conformance_cases / "config.jsonl.xz", "rt", encoding="utf-8") as lines:
         sources = [json.loads(line)["scenario"]["config"] for line in lines]
     assert len(sources) >= 60
     for source in sources:

@@ -28,9 +28,9 @@ MERGE_KEYS = ("name", "type")
 
 
 @pytest.fixture(scope="module")
-def exchanges(shared: Path) -> list[Exchange]:
+def exchanges(recordings: Path) -> list[Exchange]:
     """Writes to pods, in order, and the readings between them."""
-    with lzma.open(shared / "reference" / "api" / "transcripts.jsonl.xz", "rt") as lines:
+    with lzma.open(recordings / "transcripts.jsonl.xz", "rt") as lines:
         recorded = [json.loads(line) for line in lines]
     return [
         one

@@ -38,8 +38,8 @@ DRAWN = {"lastTransitionTime", "lastPhaseTransitionTime", "clusterIP", "clusterI
 
 
 @pytest.fixture(scope="module")
-def exchanges(shared: Path) -> list[Exchange]:
-    with lzma.open(shared / "reference" / "api" / "transcripts.jsonl.xz", "rt") as lines:
+def exchanges(recordings: Path) -> list[Exchange]:
+    with lzma.open(recordings / "transcripts.jsonl.xz", "rt") as lines:
         return [json.loads(line) for line in lines]
 
 

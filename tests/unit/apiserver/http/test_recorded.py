@@ -137,8 +137,8 @@ def _masked(value: Any) -> Any:
     return AGE.sub("AGE", masked)
 
 
-def _exchanges(shared: Path, story: str) -> list[dict[str, Any]]:
-    with lzma.open(shared / "reference" / "api" / "transcripts.jsonl.xz", "rt", encoding="utf-8") as lines:
+def _exchanges(recordings: Path, story: str) -> list[dict[str, Any]]:
+    with lzma.open(recordings / "transcripts.jsonl.xz", "rt", encoding="utf-8") as lines:
         read = [json.loads(line) for line in lines]
     return [
         one
@@ -153,9 +153,9 @@ def _exchanges(shared: Path, story: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_recorded_requests_are_answered_as_a_real_server_answered_them(shared: Path, story: str) -> None:
+def test_recorded_requests_are_answered_as_a_real_server_answered_them(recordings: Path, story: str) -> None:
     replay, found = Replay(), {}
-    for exchange in _exchanges(shared, story):
+    for exchange in _exchanges(recordings, story):
         differences = replay.differences(exchange)
         if differences:
             found[exchange["n"]] = (exchange["command"], differences[:3])

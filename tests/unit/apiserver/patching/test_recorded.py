@@ -62,8 +62,8 @@ class Exchange(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def exchanges(shared: Path) -> list[Exchange]:
-    with lzma.open(shared / "reference" / "api" / "transcripts.jsonl.xz", "rt") as lines:
+def exchanges(recordings: Path) -> list[Exchange]:
+    with lzma.open(recordings / "transcripts.jsonl.xz", "rt") as lines:
         return [found for line in lines if (found := exchange_of(json.loads(line))) is not None]
 
 

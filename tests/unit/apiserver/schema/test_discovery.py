@@ -32,10 +32,10 @@ def crontabs(version: str = "v1", group: str = "stable.example.com") -> Resource
 
 
 @pytest.fixture(scope="module")
-def recorded(shared: Path) -> list[tuple[str, Any]]:
+def recorded(recordings: Path) -> list[tuple[str, Any]]:
     """Paths and bodies of the real server's discovery."""
     bodies = []
-    with lzma.open(shared / "reference" / "api" / "transcripts.jsonl.xz", "rt") as lines:
+    with lzma.open(recordings / "transcripts.jsonl.xz", "rt") as lines:
         for line in lines:
             exchange = json.loads(line)
             body = exchange["response"].get("body")

@@ -145,10 +145,10 @@ def test_what_may_be_any_json_is_not_looked_into() -> None:
     assert faults_of(json.dumps(document)) is NO_FAULTS
 
 
-def test_recorded_refusals_have_the_same_words(shared: Path) -> None:
+def test_recorded_refusals_have_the_same_words(recordings: Path) -> None:
     """Every body that the real server refused for a field or a type."""
     checked = 0
-    with lzma.open(shared / "reference" / "api" / "transcripts.jsonl.xz", "rt") as lines:
+    with lzma.open(recordings / "transcripts.jsonl.xz", "rt") as lines:
         for line in lines:
             exchange = json.loads(line)
             body, answer = exchange["request"].get("body"), exchange["response"].get("body")

@@ -26,8 +26,8 @@ def refusal(path: str) -> str:
     return ""
 
 
-def test_fields_are_taken_and_refused_as_recorded(shared: Path) -> None:
-    with lzma.open(shared / "reference" / "api" / "transcripts.jsonl.xz", "rt") as lines:
+def test_fields_are_taken_and_refused_as_recorded(recordings: Path) -> None:
+    with lzma.open(recordings / "transcripts.jsonl.xz", "rt") as lines:
         exchanges = [json.loads(line) for line in lines if "fieldSelector=" in line]
     refused = taken = 0
     for exchange in exchanges:

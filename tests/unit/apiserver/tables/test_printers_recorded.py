@@ -24,8 +24,8 @@ NOT_IN_FULL = ("Scale", "PartialObjectMetadata", "PartialObjectMetadataList")
 
 
 @pytest.fixture(scope="module")
-def exchanges(shared: Path) -> list[Exchange]:
-    with lzma.open(shared / "reference" / "api" / "transcripts.jsonl.xz", "rt") as lines:
+def exchanges(recordings: Path) -> list[Exchange]:
+    with lzma.open(recordings / "transcripts.jsonl.xz", "rt") as lines:
         return [json.loads(line) for line in lines]
 
 
