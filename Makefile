@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check programs fmt docs dist search sim torture fuzz update answers bench soak clean
+.PHONY: setup run test check programs fmt docs dist search sim torture fuzz update answers conformance bench soak clean
 
 PYTHON ?= python3
 BIN := .venv/bin
