@@ -48,6 +48,7 @@ REFERENCE: Mapping[str, Callable[[], str]] = {
 
 _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+_CODE = re.compile(r"`[^`]+`")
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
@@ -55,7 +56,7 @@ def main(target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         assemble(Path(folder))
         build(Path(folder), target)
-    sys.stdout.write(f"Open {target / 'index.html'}\n")
+    sys.stdout.write(f"Wrote {target}. To read and search it: python3 -m http.server --directory {target}\n")
 
 
 def build(source: Path, target: Path) -> None:
@@ -72,14 +73,14 @@ def assemble(folder: Path) -> None:
         path, page = ROOT / name, folder / place
         page.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".md":
-            page.write_text(relinked(path.read_text(encoding="utf-8"), name, places), encoding="utf-8")
+            page.write_text(for_the_site(path.read_text(encoding="utf-8"), name, places), encoding="utf-8")
         elif path.is_file():
             shutil.copy(path, page)
     (folder / places["docs/decisions"]).write_text(decisions(), encoding="utf-8")
     shutil.copy(STYLE, folder)
     for place, page_of in REFERENCE.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        (folder / place).write_text(page_of(), encoding="utf-8")
+        (folder / place).write_text(with_plain_pipes(page_of()), encoding="utf-8")
 
 
 def site_places() -> dict[str, str]:
@@ -88,6 +89,22 @@ def site_places() -> dict[str, str]:
     found = sorted(path for path in docs.rglob("*") if path.suffix in (".md", ".png", ".svg"))
     kept = {path.relative_to(ROOT).as_posix(): path.relative_to(docs).as_posix() for path in found}
     return kept | ROOT_PAGES
+
+
+def for_the_site(text: str, name: str, places: Mapping[str, str]) -> str:
+    """A page of the repository, as MkDocs takes it; the home page has no list of pages beside it but the tabs."""
+    head = "---\nhide: [navigation]\n---\n" if places[name] == "index.md" else ""
+    return head + with_plain_pipes(relinked(text, name, places))
+
+
+def with_plain_pipes(text: str) -> str:
+    """In tables, `a\\|b` as `a|b`: GitHub needs the backslash in code, MkDocs would show it."""
+    lines = text.split("\n")
+    return "\n".join(_CODE.sub(_without_backslash, line) if line.startswith("|") else line for line in lines)
+
+
+def _without_backslash(found: re.Match[str]) -> str:
+    return found[0].replace("\\|", "|")
 
 
 def relinked(text: str, name: str, places: Mapping[str, str]) -> str:

@@ -135,6 +135,10 @@ def test_links_of_the_repository_become_links_of_the_site() -> None:
     assert build.relinked("[s](../SECURITY.md)", "docs/faq.md", places) == "[s](security.md)"
 
 
+def test_pipes_in_code_of_tables_are_shown_as_pipes() -> None:
+    assert build.with_plain_pipes("| `a\\|b` | c\\|d |\n`a\\|b`") == "| `a|b` | c\\|d |\n`a\\|b`"
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
@@ -199,7 +203,8 @@ def test_in_a_browser_nothing_leaves_the_site_and_the_search_finds(address: str)
         page.on("pageerror", lambda error: faults.append(str(error)))
         for name in ("index", "guide/explain", "reference/commands", "comparison"):
             page.goto(f"{address}/{name}.html", wait_until="networkidle")
-        page.fill("input.md-search__input", "preemption")
+        page.click("input.md-search__input")
+        page.keyboard.type("preemption")
         page.wait_for_selector(".md-search-result__item", timeout=60_000)
         browser.close()
     assert [url for url in requested if not url.startswith((f"{address}/", "data:", "blob:"))] == []

@@ -170,6 +170,19 @@ def test_every_command_of_the_readme(installed: Installed) -> None:
     assert "['node-2']" in said.stdout
 
 
+@pytest.mark.slow
+def test_every_command_of_the_install_page(installed: Installed) -> None:
+    page = (REPOSITORY_ROOT / "docs" / "guide" / "install.md").read_text(encoding="utf-8")
+    blocks = [text for language, text in FENCED.findall(page) if not language]
+    lines = [line.split("  #")[0].strip() for text in blocks for line in text.splitlines()]
+    assert lines[0].startswith(INSTALLS)
+    outcomes = {line: installed.run(line) for line in lines[1:]}
+    assert {line: found.stderr for line, found in outcomes.items() if found.returncode or found.stderr} == {}
+    assert "kind: ClusterRoleBinding" in (installed.home / "reader.yaml").read_text(encoding="utf-8")
+    assert ".TH BAYPLAN 1" in (installed.home / "bayplan.1").read_text(encoding="utf-8")
+    assert (installed.home / "bayplan.bash").stat().st_size > 100
+
+
 def imported_modules() -> set[str]:
     """The top-level modules that the package imports, wherever it does."""
     found: set[str] = set()

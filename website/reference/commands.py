@@ -35,7 +35,8 @@ def _command(name: str, command: click.Command, parent: click.Context) -> Iterat
     for paragraph in re.split(r"\n\s*\n", (command.help or "").strip()):
         yield from _help(paragraph)
     records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
-    yield from table(("Option", ""), ((code(record[0]), prose(record[1])) for record in records if record))
+    described = [record for record in records if record and record[1]]
+    yield from table(("Option", ""), ((code(names), prose(text)) for names, text in described))
     if command.epilog:
         yield from (prose(_paragraph(command.epilog)), "")
 
