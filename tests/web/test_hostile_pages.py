@@ -5,7 +5,6 @@ Every text of a run file, of a cluster and of an answer is markup here. Needs ch
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playwright.sync_api import Browser, Dialog, Request, sync_playwright
+from playwright.sync_api import Browser, Dialog, Request
 from tests.unit.report.shadow.test_page import findings
 from tests.unit.report.simulation.test_page import busy_result
 
@@ -38,17 +37,6 @@ EVIL = (
     "<svg onload=alert(3)><iframe src=http://evil.example></iframe><a href='javascript:alert(4)'>{{body}}{{style}}"
     "' onmouseover='alert(5)' \" style=\"background:url(http://evil.example/x)\"&lt;script&gt;"
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 def texts_in(document: Any) -> Iterator[str]:
