@@ -44,7 +44,7 @@ def test_more_requested_than_there_is_leaves_nothing() -> None:
 def test_sums_may_be_larger_than_any_quantity() -> None:
     nodes = [make.node(name).capacity(memory="7Ei").obj() for name in ("a", "b", "c")]
     answer = Cluster([*nodes, *(make.pod(f"on-{name}").memory("5Ei").running(name).obj() for name in "abc")]).capacity(
-        ["memory=1Ei"]
+        [make.pod("more").memory("1Ei").manifest().dict()]
     )
     (memory,) = [each for each in answer.headroom if each.resource == "memory"]
     assert (memory.allocatable, memory.requested, memory.free, memory.left) == (21 << 60, 15 << 60, 6 << 60, 0)
