@@ -16,6 +16,7 @@ from typing import Final
 from bayplan.client.connection import HTTPS, SOCKS5, Address, ClientCertificate, Connection
 from bayplan.client.go_errors import HANDSHAKE_TIMEOUT, dial_failed, tls_failed
 from bayplan.client.proxying import ProxyRefused, ask_http_proxy, ask_socks_proxy, open_tunnel_in_tls
+from bayplan.client.tls_contexts import verifying_context
 from bayplan.client.wire import Wire
 
 _DIAL_SECONDS: Final = 30.0
@@ -101,7 +102,7 @@ class Dialer:
     def _context_of(self, peer: Address) -> ssl.SSLContext:
         """The context for the server, made again when the credentials have another certificate."""
         if peer != self._connection.address:
-            return ssl.create_default_context()
+            return verifying_context()
         own = self._connection.credentials.current.certificate
         if self._context is None or own != self._context_for:
             self._context = self._connection.tls.context(own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 
 from bayplan.client.memory_files import file_in_memory
+from bayplan.client.tls_contexts import verifying_context
 from bayplan.config.schema import Extender, ExtenderTls
 
 
@@ -25,9 +26,9 @@ def _context(extender: Extender, tls: ExtenderTls) -> ssl.SSLContext:
     if bool(tls.cert_file or tls.cert_data) != bool(tls.key_file or tls.key_data):
         raise ValueError("a client certificate needs both certificate and key")
     if tls.ca_data:
-        context = ssl.create_default_context(cadata=tls.ca_data.decode())
+        context = verifying_context(cadata=tls.ca_data.decode())
     elif has_authority or not (tls.insecure or extender.enable_https):
-        context = ssl.create_default_context(cafile=tls.ca_file or None)
+        context = verifying_context(cafile=tls.ca_file or None)
     else:  # upstream trusts anybody then
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False

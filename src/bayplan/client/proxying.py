@@ -14,6 +14,7 @@ from typing import Final
 
 from bayplan.client.connection import Address
 from bayplan.client.go_errors import UNEXPECTED_EOF, connection_broken, host_and_port
+from bayplan.client.tls_contexts import verifying_context
 from bayplan.client.wire import Wire
 
 _HEAD_MAX: Final = 64 * 1024
@@ -80,7 +81,7 @@ async def open_tunnel_in_tls(
     """TLS to the proxy, CONNECT, and TLS to the server inside."""
     loop = asyncio.get_running_loop()
     transport, asking = await loop.create_connection(
-        _Asking, sock=plain, ssl=ssl.create_default_context(), server_hostname=proxy.host
+        _Asking, sock=plain, ssl=verifying_context(), server_hostname=proxy.host
     )
     try:
         transport.write(_connect_request(proxy, server))
