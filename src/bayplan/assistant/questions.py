@@ -37,6 +37,7 @@ _REQUESTS = re.compile(r"[A-Za-z][\w./-]*=[0-9.]+[A-Za-z]*(,[A-Za-z][\w./-]*=[0-
 _PLAIN_NODES = re.compile(r"[0-9.]+[A-Za-z]*(,[0-9.]+[A-Za-z]*|,[A-Za-z][\w./-]*:[0-9.]+[A-Za-z]*)*=[0-9]+")
 _FILE = re.compile(r"\.(ya?ml|json|gz)$|^-$")
 _SECONDS = 20.0
+_FAULTS_MAX = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,13 @@ class Questions:
             for text in references:
                 secluded.check(text)
         return _Asked(cluster, self.namespace or DEFAULT_NAMESPACE, secluded, self.most_bytes)
+
+
+def message_of(questions: Questions, error: InvalidObject) -> str:
+    """What an assistant may read of bad input: suggestions may name objects of other namespaces."""
+    text = "; ".join(map(str, error.faults[:_FAULTS_MAX]))
+    namespace = questions.namespace
+    return str(Seclusion(questions.read().objects, namespace).hide(text)) if namespace else text
 
 
 @dataclass(frozen=True, slots=True)

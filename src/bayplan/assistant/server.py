@@ -11,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from bayplan import __version__
-from bayplan.assistant.questions import Questions
+from bayplan.assistant.questions import Questions, message_of
 from bayplan.assistant.replies import Reply
 from bayplan.model.errors import InvalidObject
 
@@ -21,7 +21,6 @@ _INSTRUCTIONS = (
     "change, ask `whatif`; before maintenance, `drain`. `document` has everything as data; `shortened` names lists "
     "that were cut. Commands in fixes change the cluster: show them to a person instead of running them."
 )
-_FAULTS_MAX = 10
 
 
 def make_server(questions: Questions) -> MCPServer[Any]:
@@ -31,7 +30,7 @@ def make_server(questions: Questions) -> MCPServer[Any]:
         read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
     for name in tool_names():
-        server.add_tool(_reporting(getattr(questions, name)), name=name, annotations=read_only, structured_output=True)
+        server.add_tool(_reporting(questions, name), name=name, annotations=read_only, structured_output=True)
     return server
 
 
@@ -39,15 +38,16 @@ def tool_names() -> list[str]:
     return [name for name, member in vars(Questions).items() if callable(member) and not name.startswith("_")]
 
 
-def _reporting(ask: Callable[..., Reply]) -> Callable[..., Reply]:
+def _reporting(questions: Questions, name: str) -> Callable[..., Reply]:
     """Bad input is a message for the assistant, not an error of the server."""
+    ask: Callable[..., Reply] = getattr(questions, name)
 
     @wraps(ask)
     def asked(*args: Any, **kwargs: Any) -> Reply:
         try:
             return ask(*args, **kwargs)
         except InvalidObject as error:
-            raise ToolError("; ".join(map(str, error.faults[:_FAULTS_MAX]))) from error
+            raise ToolError(message_of(questions, error)) from error
         except OSError as error:
             raise ToolError(str(error)) from error
 

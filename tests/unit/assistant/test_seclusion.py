@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.assistant.questions import Questions
+from bayplan.assistant.questions import Questions, message_of
 from bayplan.assistant.replies import Reply
 from bayplan.assistant.seclusion import Seclusion
 from bayplan.model.errors import InvalidObject
@@ -84,6 +84,18 @@ def test_other_namespaces_cannot_be_asked_about(reference: str) -> None:
         asked.whatif(delete=[reference])
     with pytest.raises(InvalidObject, match="must be shop"):
         asked.whatif(manifests="{apiVersion: v1, kind: Pod, metadata: {name: x, namespace: secret1}}")
+
+
+def test_a_suggestion_names_nothing_of_others() -> None:
+    mine, other = make.pod("web").namespace("shop"), make.pod("ledger").namespace("bank")
+    cluster = Cluster.from_objects([make.node("node-1").dict(), mine.dict(), other.dict()])
+    asked = Questions(lambda: cluster, namespace="shop")
+    with pytest.raises(InvalidObject) as raised:
+        asked.explain("ledger")
+    assert "bank/ledger" in str(raised.value)
+    message = message_of(asked, raised.value)
+    assert "not found" in message
+    assert "bank" not in message
 
 
 def test_names_are_replaced_alike_each_time_and_own_ones_are_kept() -> None:
