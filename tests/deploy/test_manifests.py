@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.helm_rendering import chart_documents, render_chart
+from tests.support.helm_charts import chart_documents, render_chart
 
 from bayplan.cli.run import command
 from bayplan.config.loading import load_configuration

@@ -11,7 +11,7 @@ from typing import Any
 import promql_parser
 import pytest
 import yaml
-from tests.metering import Elector, Watched, shown_parts
+from tests.support.metered_scheduler import Elector, Watched, shown_parts
 
 ROOT = Path(__file__).resolve().parents[2]
 MONITORING = ROOT / "deploy" / "monitoring"

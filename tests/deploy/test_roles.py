@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.authorizing import Attempt, Authorizer, AuthorizingProxy, Right, attempt_of, rights_of
-from tests.helm_rendering import chart_documents
-from tests.running_scheduler import RunningScheduler, running_scheduler
+from tests.support.helm_charts import chart_documents
+from tests.support.role_server import Attempt, Authorizer, AuthorizingProxy, Right, attempt_of, rights_of
+from tests.support.scheduler_process import RunningScheduler, running_scheduler
 
 from bayplan.testing import LiveCluster, builders, cluster
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from tests.live.faults import Fault, FaultPlan
 from tests.live.records import Answer, Exchange, Log
-from tests.live_serving import reset
+from tests.support.live_server import reset
 
 _HEAD_MAX = 1 << 20
 #: A server may close a connection that was idle for longer, just when it is used again.

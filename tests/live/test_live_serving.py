@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from tests.live_serving import Answer, Cut, HalfClose, Received, Reply, ScriptedServer, Stall, Watch
+from tests.support.live_server import Answer, Cut, HalfClose, Received, Reply, ScriptedServer, Stall, Watch
 
 GET = b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\n\r\n"
 POST = b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n" + b'{"a":1}'

@@ -10,7 +10,7 @@ import pytest
 from tests.live.faults import Fault, FaultPlan, plan_of
 from tests.live.proxy import FaultProxy
 from tests.live.records import Exchange
-from tests.live_serving import Reply, ScriptedServer, Watch
+from tests.support.live_server import Reply, ScriptedServer, Watch
 
 BODY = b'{"metadata":{"uid":"u1"},"target":{"name":"n1"}}'
 BIND = b"POST /api/v1/namespaces/red/pods/a/binding HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b" % (

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from copy import deepcopy
 
 from tests.oracle.preemption_clusters import World, placed
-from tests.preempting import default_profile
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.preemption_attempts import default_profile
 
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.preemption.search import Searched

@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.core.cache import Cache
 from bayplan.model.kinds import Object

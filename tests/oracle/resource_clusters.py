@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.core.columns import ALL_ROWS, every_row, row_array
 from bayplan.core.columns.shapes import PodInfo

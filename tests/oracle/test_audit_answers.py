@@ -23,7 +23,7 @@ from tests.oracle.preemption_clusters import (
     storage,
     worlds,
 )
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.audit.audited import Audited

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import raw_and_normal_scores
+from tests.support.caches import raw_and_normal_scores
 
 from bayplan.core.cache import Cache
 from bayplan.core.plugins.image_locality import ImageLocality

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import raw_and_normal_scores, verdicts
+from tests.support.caches import raw_and_normal_scores, verdicts
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle import wakeup_worlds as worlds
 from tests.oracle.wakeup_worlds import World, fits, is_rejected, shown
-from tests.requeueing import is_worth_it
+from tests.support.requeue_hints import is_worth_it
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles

@@ -9,7 +9,7 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import prepared, raw_and_normal_scores, verdicts
+from tests.support.caches import prepared, raw_and_normal_scores, verdicts
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import row_array

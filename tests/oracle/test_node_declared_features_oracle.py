@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import cache_of, verdicts
+from tests.support.caches import cache_of, verdicts
 
 from bayplan.core.plugins.node_declared_features import NodeDeclaredFeatures
 from bayplan.model.pod import Container, ContainerRestartRule, Pod

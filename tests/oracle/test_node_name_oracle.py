@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import cache_of, verdicts
+from tests.support.caches import cache_of, verdicts
 
 from bayplan.core.plugins.node_name import NodeName
 from bayplan.testing.builders import node, pod

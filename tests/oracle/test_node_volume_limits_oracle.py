@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import cache_of, prepared, verdicts
+from tests.support.caches import cache_of, prepared, verdicts
 
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.framework.contract import Ready

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import cache_of, prepared, raw_and_normal_scores
+from tests.support.caches import cache_of, prepared, raw_and_normal_scores
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array

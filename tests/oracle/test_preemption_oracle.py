@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import event, given, settings
 from tests.oracle.preemption_clusters import PRIORITY, World, crowds, key_of, placed, worlds
-from tests.preempting import default_profile, tried_in
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.preemption_attempts import default_profile, tried_in
 
 from bayplan.core.columns import row_array
 from bayplan.core.filtering import PASSED, filter_pod, run_pre_filters

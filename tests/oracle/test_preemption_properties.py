@@ -16,7 +16,7 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from tests.oracle.preemption_clusters import PRIORITY, World, key_of, worlds
-from tests.preempting import default_profile
+from tests.support.preemption_attempts import default_profile
 
 from bayplan import Cluster
 from bayplan.analysis.placement import Placement, place_pods

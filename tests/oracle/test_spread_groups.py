@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray, row_array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import cache_of, raw_and_normal_scores, verdicts
+from tests.support.caches import cache_of, raw_and_normal_scores, verdicts
 
 from bayplan.core.plugins.taint_toleration import TaintToleration
 from bayplan.model.node import Node, Taint

@@ -11,7 +11,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.oracle.placing_slowly import PROFILE, world_objects
 from tests.oracle.preemption_clusters import World, wanting_pods, worlds
-from tests.support import cache_of, content_of
+from tests.support.caches import cache_of, content_of
 
 from bayplan.analysis.placement import Placer
 from bayplan.core.cache import Cache

@@ -8,7 +8,7 @@ from math import floor
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import cache_of, prepared, verdicts
+from tests.support.caches import cache_of, prepared, verdicts
 
 from bayplan.core.columns import row_array
 from bayplan.core.feature_gates import FeatureGates

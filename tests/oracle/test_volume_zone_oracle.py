@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import cache_of, verdicts
+from tests.support.caches import cache_of, verdicts
 
 from bayplan.core.plugins.volume_zone import VolumeZone
 from bayplan.model.node import Node

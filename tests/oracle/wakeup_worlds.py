@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
-from tests.support import cache_of, verdicts
+from tests.support.caches import cache_of, verdicts
 
 from bayplan.core.framework.verdict import CycleError
 from bayplan.model.fingerprint import fingerprint

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from tests.shadowing import VirtualShadow
+from tests.support.shadow_stage import VirtualShadow
 
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.model.time_units import SECOND

@@ -23,7 +23,7 @@ from tests.stories.player import EPOCH, KUBELET, LATENCIES, QUARANTINE, REQUEST,
 from tests.stories.recording import MILLISECOND, Line, Story, story_of
 from tests.stories.requests import Fault, request_key
 from tests.stories.special import LEADER_AT_MS, Foreign, Restart
-from tests.virtual_time import VirtualLoop
+from tests.support.virtual_time import VirtualLoop
 
 from bayplan.apiserver.housekeeping.standard import Housekeeping
 from bayplan.apiserver.http.application import Application

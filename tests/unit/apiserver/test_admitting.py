@@ -9,7 +9,7 @@ import random
 from typing import Any
 
 import pytest
-from tests.admitting import NOW, Documents, namespace
+from tests.support.admission_documents import NOW, Documents, namespace
 
 from bayplan.apiserver.admitting import admit_create, admit_update, default_document
 from bayplan.apiserver.schema.messages import Field, message, message_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.changing import owned
+from tests.support.changed_clusters import owned
 
 from bayplan import Cluster
 from bayplan.testing import builders as make

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.extending import ExtenderServer, Request, serving
+from tests.support.extenders import ExtenderServer, Request, serving
 
 from bayplan.testing import builders as make
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 
 import pytest
-from tests.changing import owned
+from tests.support.changed_clusters import owned
 
 from bayplan.analysis.answers.asking import Tell
 from bayplan.cli.progress import progress_line

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.running_scheduler import running_scheduler
+from tests.support.scheduler_process import running_scheduler
 
 from bayplan.cli.main import cli
 from bayplan.testing import LiveCluster, builders, cluster

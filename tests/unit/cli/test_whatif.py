@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.changing import owned
+from tests.support.changed_clusters import owned
 
 from bayplan import Cluster
 from bayplan.testing import builders as make

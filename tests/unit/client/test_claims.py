@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.serving import PODS, Api
-from tests.serving import pod as pod_document
-from tests.virtual_time import run_virtually, virtual_ns
-from tests.writing import Answer, ServingClient, refusal
+from tests.support.api_server import PODS, Api
+from tests.support.api_server import pod as pod_document
+from tests.support.scripted_client import Answer, ServingClient, refusal
+from tests.support.virtual_time import run_virtually, virtual_ns
 
 from bayplan.client.contract import LostError
 from bayplan.client.writes import Limits, Writer

@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.authorities import Authority
-from tests.scripted_serving import ServedConnection, always_ok, reply, serving
+from tests.support.authorities import Authority
+from tests.support.scripted_server import ServedConnection, always_ok, reply, serving
 
 from bayplan.client.connecting import connect, find_connection
 from bayplan.client.contract import NotSentError

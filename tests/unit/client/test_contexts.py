@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.authorities import Authority
+from tests.support.authorities import Authority
 
 from bayplan.client.connection import Connection
 from bayplan.client.contexts import connection_of

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.authorities import Authority
+from tests.support.authorities import Authority
 
 from bayplan.client.connection import Credential, CredentialsFailed
 from bayplan.client.credentials import ExecCredentials, FileCredentials

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.authorities import Authority, Signed
-from tests.scripted_serving import ServedConnection, always_ok, reply, serving
+from tests.support.authorities import Authority, Signed
+from tests.support.scripted_server import ServedConnection, always_ok, reply, serving
 
 from bayplan.client.connection import (
     ClientCertificate,

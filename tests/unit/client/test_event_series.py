@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.virtual_time import BEGIN
+from tests.support.virtual_time import BEGIN
 
 from bayplan.client import recent
 from bayplan.client.event_series import EventSeries, Said

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.extending import serving
+from tests.support.extenders import serving
 
 from bayplan.client.extender_documents import KeptDocuments
 from bayplan.client.extenders import connect_extenders

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.extending import Reply, Request, serving
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.extenders import Reply, Request, serving
 
 from bayplan.client.extender_documents import KeptDocuments, encoded
 from bayplan.client.extenders import HttpExtender, bind_by_extender, connect_extenders

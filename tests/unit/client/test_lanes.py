@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from tests.virtual_time import run_virtually
+from tests.support.virtual_time import run_virtually
 
 from bayplan.client.lanes import EVENTS_BESIDE_OTHERS, Job, Lane, Lanes
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.electing import LEASE, LeaseServer, Link
-from tests.virtual_time import run_virtually
+from tests.support.elections import LEASE, LeaseServer, Link
+from tests.support.virtual_time import run_virtually
 
 from bayplan.client.contract import NotSentError
 from bayplan.client.leading import LeaderClient

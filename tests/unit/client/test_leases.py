@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.electing import (
+from tests.support.elections import (
     EPOCH_NS,
     EVENTS,
     LEASE,
@@ -18,7 +18,7 @@ from tests.electing import (
     LeaseServer,
     Link,
 )
-from tests.virtual_time import run_virtually
+from tests.support.virtual_time import run_virtually
 
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.config.schema import LeaderElection

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from hypothesis import example, given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
-from tests.electing import DriftingClock, Fate, LeaseServer, Link, virtual_now
-from tests.virtual_time import run_virtually
+from tests.support.elections import DriftingClock, Fate, LeaseServer, Link, virtual_now
+from tests.support.virtual_time import run_virtually
 
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.config.schema import LeaderElection

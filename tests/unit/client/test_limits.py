@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.virtual_time import run_virtually
+from tests.support.virtual_time import run_virtually
 
 from bayplan.client.limits import Throttle, TokenBucket
 

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.authorities import Authority
+from tests.support.authorities import Authority
 
 from bayplan.client.connection import ClientCertificate, TlsSettings
 from bayplan.client.extender_tls import tls_context

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.virtual_time import BEGIN
+from tests.support.virtual_time import BEGIN
 
 from bayplan.client.patches import failure_patch, nomination_patch, victim_patch
 from bayplan.core.actions import Evict, SetCondition

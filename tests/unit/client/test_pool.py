@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.scripted_serving import ServedConnection, always_ok, reply, serving
+from tests.support.scripted_server import ServedConnection, always_ok, reply, serving
 
 from bayplan.client.connection import Connection, address_of
 from bayplan.client.dialing import Dialer, DialFailed

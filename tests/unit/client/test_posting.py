@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from threading import Thread
 
 import pytest
-from tests.extending import serving
+from tests.support.extenders import serving
 
 from bayplan.client.posting import Answer, Poster, PostError
 from bayplan.worlds.certificates import self_signed

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.authorities import Authority
-from tests.scripted_serving import Script, ScriptedServer, ServedConnection, always_ok, reply, serving
+from tests.support.authorities import Authority
+from tests.support.scripted_server import Script, ScriptedServer, ServedConnection, always_ok, reply, serving
 
 from bayplan.client.connection import PROXY_SCHEMES, Connection, TlsSettings, address_of
 from bayplan.client.contract import NotSentError

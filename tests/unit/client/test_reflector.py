@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
-from tests.live_serving import Answer, Reply, ScriptedServer, Watch
+from tests.support.live_server import Answer, Reply, ScriptedServer, Watch
 
 from bayplan.client.backoff import Backoff
 from bayplan.client.connection import Connection, address_of

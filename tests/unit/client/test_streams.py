@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.scripted_serving import Script, ScriptedServer, ServedConnection, always_ok, chunked, reply, serving
+from tests.support.scripted_server import Script, ScriptedServer, ServedConnection, always_ok, chunked, reply, serving
 
 from bayplan.client.connection import Connection, address_of
 from bayplan.client.contract import LostError, NotSentError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.serving import Api
-from tests.virtual_time import run_virtually, virtual_ns
-from tests.writing import Answer, ServingClient, refusal
+from tests.support.api_server import Api
+from tests.support.scripted_client import Answer, ServingClient, refusal
+from tests.support.virtual_time import run_virtually, virtual_ns
 
 from bayplan.client.contract import LostError, TransportError
 from bayplan.client.writes import Limits, Writer

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from tests.virtual_time import run_virtually, virtual_ns
-from tests.writing import Answer, ScriptedClient, answer, of, refusal, silence
+from tests.support.scripted_client import Answer, ScriptedClient, answer, of, refusal, silence
+from tests.support.virtual_time import run_virtually, virtual_ns
 
 from bayplan.client.contract import LostError, NotSentError
 from bayplan.client.pod_writes import PodWrites

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from tests.serving import pod as pod_document
-from tests.virtual_time import BEGIN
+from tests.support.api_server import pod as pod_document
+from tests.support.virtual_time import BEGIN
 
 from bayplan.client.connecting import connect
 from bayplan.client.writes import Limits, Writer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.controlling import Stage
+from tests.support.controller_stage import Stage
 
 from bayplan.controllers.device_driver import DeviceDriver
 from bayplan.model.resource_claims import ResourceClaim, ResourceSlice

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.running_workloads import TEMPLATE, Workloads
+from tests.support.workload_stage import TEMPLATE, Workloads
 
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.namespace import NamespaceController

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from tests.running_workloads import Workloads
+from tests.support.workload_stage import Workloads
 
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.resource_claims import ResourceClaimController, claim_from

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.running_workloads import TEMPLATE
+from tests.support.workload_stage import TEMPLATE
 
 from bayplan.controllers.tally import Tally
 from bayplan.controllers.work_queue import (

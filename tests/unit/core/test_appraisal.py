@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.preempting import default_profile
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.preemption_attempts import default_profile
 
 from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, appraised_by, total_of
 from bayplan.core.cache import Cache

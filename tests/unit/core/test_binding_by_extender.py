@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
-from tests.extending import Scripted
-from tests.preempting import default_profile
+from tests.support.extenders import Scripted
+from tests.support.preemption_attempts import default_profile
 
 from bayplan.core.actions import Bind, Emit, SetCondition
 from bayplan.core.columns.shapes import PodInfo

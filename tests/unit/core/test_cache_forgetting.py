@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.preempting import default_profile
+from tests.support.preemption_attempts import default_profile
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import counters as counters_module

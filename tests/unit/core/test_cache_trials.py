@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.support import cache_of, content_of
+from tests.support.caches import cache_of, content_of
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import Port

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.preempting import default_profile
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.preemption_attempts import default_profile
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.preempting import default_profile
-from tests.support import cache_of, chosen_node
+from tests.support.caches import cache_of, chosen_node
+from tests.support.preemption_attempts import default_profile
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles

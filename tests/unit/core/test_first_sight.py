@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.preempting import default_profile
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.preemption_attempts import default_profile
 
 from bayplan.core.deciding import About, Decider
 from bayplan.core.decision import Fits

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 import pytest
-from tests.preempting import default_profile
-from tests.support import cache_of, chosen_node
+from tests.support.caches import cache_of, chosen_node
+from tests.support.preemption_attempts import default_profile
 
 from bayplan.core.columns import ABSENT, IntArray, RowArray
 from bayplan.core.columns.shapes import PodInfo

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support import cache_of, chosen_node
+from tests.support.caches import cache_of, chosen_node
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.authorities import Authority
+from tests.support.authorities import Authority
 
 from bayplan.client.contract import NotSentError, Response, Stream
 from bayplan.model.errors import InvalidObject

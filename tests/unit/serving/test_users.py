@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.authorities import Authority
+from tests.support.authorities import Authority
 
 from bayplan.serving.encryption import Encryption
 from bayplan.serving.users import Headers, ProxyHeaders, Trust, User

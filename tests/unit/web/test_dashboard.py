@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.dashboarding import node, pod, served
+from tests.support.dashboard import node, pod, served
 
 from bayplan.web.dashboard import page_files
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from tests.dashboarding import Served, node, pod, served
+from tests.support.dashboard import Served, node, pod, served
 
 from bayplan.web.explaining import BOUND, NOMINATED, Explainer, Moment, moments_of
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tests.dashboarding import Served, node, open_page, pod, served
+from tests.support.dashboard import Served, node, open_page, pod, served
 
 from bayplan.core.cache import Cache
 from bayplan.core.lifecycle import PodState

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.controlling import Stage
+from tests.support.controller_stage import Stage
 
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.serving import Api
+from tests.support.api_server import Api
 
 from bayplan.model.meta import ObjectReference
 from bayplan.model.time_units import MINUTE

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.serving import Api
+from tests.support.api_server import Api
 
 from bayplan.model.time_units import MINUTE
 from bayplan.worlds.event_writing import EventWriter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.extending import serving
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.extenders import serving
 
 from bayplan.client.extender_documents import encoded
 from bayplan.config.schema import Extender

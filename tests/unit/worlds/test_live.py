@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.virtual_time import run_virtually
+from tests.support.virtual_time import run_virtually
 
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient, LostError, Response, Stream

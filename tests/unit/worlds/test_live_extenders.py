@@ -14,7 +14,7 @@ from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
 import pytest
-from tests.extending import Reply, Request, serving
+from tests.support.extenders import Reply, Request, serving
 
 from bayplan.client.connecting import connect
 from bayplan.client.extender_documents import KeptDocuments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.shadowing import VirtualShadow
+from tests.support.shadow_stage import VirtualShadow
 
 from bayplan.config.loading import load_configuration
 from bayplan.core.events import ObjectAdded, ObjectChanged, ObjectRemoved

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.serving import PODS, Api
+from tests.support.api_server import PODS, Api
 
 from bayplan.model.errors import InvalidObject
 from bayplan.model.reading import SourcedDocument

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.serving import Api
+from tests.support.api_server import Api
 
 from bayplan.testing import builders as make
 from bayplan.worlds.bootstrap import create

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.changing import owned
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.changed_clusters import owned
 
 from bayplan.analysis.answers.budget_ledger import BudgetLedger
 from bayplan.core.cache import Cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.changing import course_of, owned
+from tests.support.changed_clusters import course_of, owned
 
 from bayplan import Cluster
 from bayplan.analysis.answers.asking import Asking

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.changing import cluster_of, owned
+from tests.support.changed_clusters import cluster_of, owned
 
 from bayplan.analysis.answers.course import Cause
 from bayplan.analysis.answers.deleting import Deletion, Loss, deleted, parsed_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
-from tests.changing import cluster_of, owned
+from tests.support.changed_clusters import cluster_of, owned
 
 from bayplan import Cluster
 from bayplan.analysis.answers.drain import Draining, nodes_named

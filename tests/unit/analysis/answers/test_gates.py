@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.changing import cluster_of, owned, whatif
+from tests.support.changed_clusters import cluster_of, owned, whatif
 
 from bayplan.analysis.answers.gates import KINDS, gates_failed
 from bayplan.analysis.cluster import Cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.changing import cluster_of, owned
+from tests.support.changed_clusters import cluster_of, owned
 
 from bayplan.analysis.answers.least_disruption import Disruption, LeastDisruption
 from bayplan.model.errors import InvalidObject

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.analysis.answers.node_usage import NodeUsage, node_changes
 from bayplan.testing import builders as make

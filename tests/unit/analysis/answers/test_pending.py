@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.changing import cluster_of
+from tests.support.changed_clusters import cluster_of
 
 from bayplan.model.errors import InvalidObject
 from bayplan.testing import builders as make

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.changing import owned
+from tests.support.changed_clusters import owned
 
 from bayplan.analysis.answers.replacements import Replacements, comes_back
 from bayplan.controllers.workloads.daemon_placement import pinned_to

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.changing import cluster_of, owned, whatif
+from tests.support.changed_clusters import cluster_of, owned, whatif
 
 from bayplan.analysis.answers.course import Cause
 from bayplan.analysis.answers.updates import Update

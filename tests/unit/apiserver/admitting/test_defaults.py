@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.admitting import admitted, document, pod
+from tests.support.admission_documents import admitted, document, pod
 
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}
 SELECTED = {"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE}

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from tests.admitting import Documents, namespace
+from tests.support.admission_documents import Documents, namespace
 
 from bayplan.apiserver.admitting import admit_create
 from bayplan.apiserver.schema.resources import Resource, resource_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.serving import Api, Document
+from tests.support.api_server import Api, Document
 
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.serving import PODS
+from tests.support.api_server import PODS
 from tests.unit.apiserver.housekeeping.stage import Stage, named
 
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.serving import CONFIG_MAPS
+from tests.support.api_server import CONFIG_MAPS
 from tests.unit.apiserver.housekeeping.stage import Stage, named
 
 from bayplan.apiserver.housekeeping.garbage import GarbageCollector

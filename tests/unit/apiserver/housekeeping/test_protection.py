@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.serving import PODS
+from tests.support.api_server import PODS
 from tests.unit.apiserver.housekeeping.stage import Stage, named
 
 from bayplan.apiserver.housekeeping.protection import VolumeProtection

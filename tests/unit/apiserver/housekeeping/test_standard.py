@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.serving import Api
+from tests.support.api_server import Api
 
 from bayplan.apiserver.housekeeping.events import EventExpiry
 from bayplan.apiserver.housekeeping.standard import Housekeeping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.serving import CONFIG_MAPS, Api
+from tests.support.api_server import CONFIG_MAPS, Api
 
 
 def test_deprecated_kinds_come_with_a_warning() -> None:

@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 import pytest
-from tests.serving import CONFIG_MAPS, PODS, Api, config_map, pod
+from tests.support.api_server import CONFIG_MAPS, PODS, Api, config_map, pod
 
 PROTOBUF, YAML = "application/vnd.kubernetes.protobuf", "application/yaml"
 #: A ConfigMap named "m" with a = 1, as a Go client encodes it.

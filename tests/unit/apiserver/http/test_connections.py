@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.serving import CONFIG_MAPS, Api, config_map
+from tests.support.api_server import CONFIG_MAPS, Api, config_map
 
 from bayplan.apiserver.http import application, connections, watching
 from bayplan.apiserver.http.server import Server, listening_socket

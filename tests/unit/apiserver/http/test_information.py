@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.serving import Api
+from tests.support.api_server import Api
 
 DEFINITION = {
     "metadata": {"name": "toys.example.com"},

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.serving import CONFIG_MAPS, Api, config_map
+from tests.support.api_server import CONFIG_MAPS, Api, config_map
 
 ALL_MAPS = "/api/v1/configmaps"
 PARTIAL = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"

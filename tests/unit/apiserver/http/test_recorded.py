@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.serving import Api
+from tests.support.api_server import Api
 
 from bayplan.apiserver.http.bodies import check_length
 from bayplan.apiserver.http.requests import Answer, Request, error_answer, query_of, segments_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.serving import DEPLOYMENTS, PODS, Api, deployment, pod
+from tests.support.api_server import DEPLOYMENTS, PODS, Api, deployment, pod
 
 BINDING: dict[str, Any] = {"kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.serving import Api
+from tests.support.api_server import Api
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.serving import CONFIG_MAPS, PODS, Api, config_map
+from tests.support.api_server import CONFIG_MAPS, PODS, Api, config_map
 
 from bayplan.apiserver.http import watching
 from bayplan.apiserver.http.requests import Stream

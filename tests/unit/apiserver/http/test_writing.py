@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.serving import DEPLOYMENTS, MERGE_PATCH, Api, deployment
+from tests.support.api_server import DEPLOYMENTS, MERGE_PATCH, Api, deployment
 
 STRATEGIC = "application/strategic-merge-patch+json"
 

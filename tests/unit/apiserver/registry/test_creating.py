@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.serving import CONFIG_MAPS, PODS, Api, config_map, pod
+from tests.support.api_server import CONFIG_MAPS, PODS, Api, config_map, pod
 
 
 def test_the_server_decides_what_belongs_to_it() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.serving import PODS, Api, pod
+from tests.support.api_server import PODS, Api, pod
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 EVICTION = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.serving import CONFIG_MAPS, DEPLOYMENTS, PODS, Api, config_map, deployment, pod
+from tests.support.api_server import CONFIG_MAPS, DEPLOYMENTS, PODS, Api, config_map, deployment, pod
 
 STALE = (
     'Operation cannot be fulfilled on configmaps "m": the object has been modified; '

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import START, Stage
+from tests.support.controller_stage import START, Stage
 
 from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.budgets.status import BudgetedPods, Scales, budget_status

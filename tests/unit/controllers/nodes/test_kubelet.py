@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import START, Stage
+from tests.support.controller_stage import START, Stage
 
 from bayplan.controllers.delays import FixedDelays
 from bayplan.controllers.nodes.kubelet import Kubelet, annotated_run_seconds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.running_workloads import Workloads
+from tests.support.workload_stage import Workloads
 
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.volumes.ephemeral_volume import EphemeralVolumeController

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.controlling import START
-from tests.running_workloads import TEMPLATE, Workloads
+from tests.support.controller_stage import START
+from tests.support.workload_stage import TEMPLATE, Workloads
 
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.workloads.cron_job import SCHEDULED_FOR, CronJobController

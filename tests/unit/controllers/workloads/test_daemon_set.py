@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.running_workloads import OTHER_TEMPLATE, TEMPLATE, Workloads, requests
+from tests.support.workload_stage import OTHER_TEMPLATE, TEMPLATE, Workloads, requests
 
 from bayplan.controllers.workloads.daemon_placement import pinned_to
 from bayplan.controllers.workloads.daemon_set import DaemonSetController

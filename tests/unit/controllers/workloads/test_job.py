@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.running_workloads import TEMPLATE, Workloads
+from tests.support.workload_stage import TEMPLATE, Workloads
 
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.workloads.job import JobController

@@ -6,8 +6,8 @@ import re
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import START
-from tests.running_workloads import OTHER_TEMPLATE, TEMPLATE, Workloads, requests
+from tests.support.controller_stage import START
+from tests.support.workload_stage import OTHER_TEMPLATE, TEMPLATE, Workloads, requests
 
 from bayplan.controllers.workloads.deletion_order import DELETION_COST, first_to_delete
 from bayplan.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager

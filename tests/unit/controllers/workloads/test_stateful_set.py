@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.running_workloads import OTHER_TEMPLATE, TEMPLATE, Workloads, requests
+from tests.support.workload_stage import OTHER_TEMPLATE, TEMPLATE, Workloads, requests
 
 from bayplan.controllers.workloads.stateful_set import StatefulSetController
 from bayplan.controllers.workloads.templates import REVISION_HASH

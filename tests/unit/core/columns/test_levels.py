@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.levels import EXACT_BELOW, FEW_ROWS, Levels

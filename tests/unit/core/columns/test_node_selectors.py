@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import BoolArray

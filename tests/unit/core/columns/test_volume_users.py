@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.core.columns.volume_users import attachable_count
 from bayplan.model.volumes import (

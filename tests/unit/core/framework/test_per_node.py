@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from tests.support import cache_of, chosen_node
+from tests.support.caches import cache_of, chosen_node
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles

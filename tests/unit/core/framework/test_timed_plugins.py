@@ -8,7 +8,7 @@ from itertools import count
 from typing import ClassVar
 
 import pytest
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.analysis.bench.building import build_cache, pods_of
 from bayplan.analysis.bench.workloads import WORKLOADS, Workload

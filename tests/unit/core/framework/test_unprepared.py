@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan import Cluster
 from bayplan.config.defaults import IMPLEMENTED_POINTS

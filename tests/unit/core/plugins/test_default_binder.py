@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.core.framework.contract import BindPlugin
 from bayplan.core.plugins.default_binder import DefaultBinder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.requeueing import is_worth_it, registered
+from tests.support.requeue_hints import is_worth_it, registered
 
 from bayplan.core.framework.requeue import ActionType, EnqueueExtensions, EventResource
 from bayplan.core.plugins.default_preemption import DefaultPreemption

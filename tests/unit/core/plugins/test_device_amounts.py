@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support import cache_of, raw_and_normal_scores
+from tests.support.caches import cache_of, raw_and_normal_scores
 
 from bayplan.analysis.placement import place_pods
 from bayplan.analysis.tie_breaks import smallest_name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
-from tests.requeueing import is_worth_it, registered
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.requeue_hints import is_worth_it, registered
 
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.dynamic_resources import DynamicResources

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.requeueing import is_worth_it, registered
+from tests.support.requeue_hints import is_worth_it, registered
 
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.inter_pod_affinity import InterPodAffinity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.support import cache_of, prepared, raw_and_normal_scores, verdicts
+from tests.support.caches import cache_of, prepared, raw_and_normal_scores, verdicts
 
 from bayplan.core.columns import row_array
 from bayplan.core.framework.args import NodeAffinityArgs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support import cache_of, raw_and_normal_scores
+from tests.support.caches import cache_of, raw_and_normal_scores
 
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs, ResourceWeight

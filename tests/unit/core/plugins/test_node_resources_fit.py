@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from tests.support import cache_of, raw_and_normal_scores, verdicts
+from tests.support.caches import cache_of, raw_and_normal_scores, verdicts
 
 from bayplan.core.columns import ALL_ROWS
 from bayplan.core.framework.args import (

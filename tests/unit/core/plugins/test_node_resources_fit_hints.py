@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.requeueing import is_worth_it, registered
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.requeue_hints import is_worth_it, registered
 
 from bayplan.core.framework.args import NodeResourcesFitArgs
 from bayplan.core.framework.requeue import ActionType, EventResource

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support import cache_of, prepared, verdicts
+from tests.support.caches import cache_of, prepared, verdicts
 
 from bayplan.core.columns import row_array
 from bayplan.core.framework.contract import FilterPlugin

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import cache_of, prepared, raw_and_normal_scores, verdicts
+from tests.support.caches import cache_of, prepared, raw_and_normal_scores, verdicts
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array

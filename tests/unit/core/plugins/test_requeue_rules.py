@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.plugins.requeue_rules import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support import cache_of, prepared, raw_and_normal_scores, verdicts
+from tests.support.caches import cache_of, prepared, raw_and_normal_scores, verdicts
 
 from bayplan.core.columns import row_array
 from bayplan.core.framework.contract import FilterPlugin, NormalizePlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin

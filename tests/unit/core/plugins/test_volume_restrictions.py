@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support import cache_of, prepared, verdicts
+from tests.support.caches import cache_of, prepared, verdicts
 
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.framework.contract import Ready

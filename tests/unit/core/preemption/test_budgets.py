@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.preempting import tried
+from tests.support.preemption_attempts import tried
 
 from bayplan.model.meta import LabelSelector, LabelSelectorRequirement
 from bayplan.testing.builders import BudgetBuilder, budget, node, pod

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.preempting import tried, tried_in
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.preemption_attempts import tried, tried_in
 
 from bayplan.core.columns import row_array
 from bayplan.core.framework.verdict import Status, unresolvable, unschedulable

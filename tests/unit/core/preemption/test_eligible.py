@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.preempting import Thing, default_profile, tried
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.preemption_attempts import Thing, default_profile, tried
 
 from bayplan.core.filtering import filter_pod
 from bayplan.core.preemption.eligible import POLICY_NEVER, VICTIMS_LEAVING, ineligible_reason

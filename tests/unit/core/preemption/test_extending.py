@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.extending import Scripted, as_found
-from tests.preempting import default_profile
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.extenders import Scripted, as_found
+from tests.support.preemption_attempts import default_profile
 
 from bayplan.core.cache import Cache
 from bayplan.core.cycle import attempt

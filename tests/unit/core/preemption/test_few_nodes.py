@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.preempting import built, default_profile
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.preemption_attempts import built, default_profile
 
 from bayplan.core.filtering import filter_pod
 from bayplan.core.preemption.candidates import candidates_of, dry_run

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.preempting import default_profile, tried
+from tests.support.preemption_attempts import default_profile, tried
 from tests.unit.core.preemption.test_potential import RejectsAll
 
 import bayplan

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 import pytest
-from tests.preempting import Thing, built, default_profile
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.preemption_attempts import Thing, built, default_profile
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import filter_pod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tests.preempting import tried
+from tests.support.preemption_attempts import tried
 
 from bayplan.core.actions import ClearNomination, Evict
 from bayplan.core.preemption.prepare import prepare

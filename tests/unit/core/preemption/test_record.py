@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.preempting import default_profile, tried
+from tests.support.preemption_attempts import default_profile, tried
 
 import bayplan
 from bayplan.core.filtering import filter_pod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from tests.preempting import Tried, tried
+from tests.support.preemption_attempts import Tried, tried
 
 from bayplan.core.preemption.select import (
     HIGHEST_PRIORITY,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.preempting import default_profile
+from tests.support.preemption_attempts import default_profile
 from tests.unit.core.queue.stage import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,

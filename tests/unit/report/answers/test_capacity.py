@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.changing import unfolded
+from tests.support.changed_clusters import unfolded
 
 from bayplan import Cluster
 from bayplan.analysis.answers.nodes_needed import INSTANCE_TYPE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.changing import unfolded
+from tests.support.changed_clusters import unfolded
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.report.answers.exposure import exposure_parts, ranking_parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.changing import unfolded
+from tests.support.changed_clusters import unfolded
 
 from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind, Patch
 from bayplan.report.answers.fix import fix_parts

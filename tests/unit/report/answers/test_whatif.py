@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.changing import cluster_of, owned, unfolded, whatif
+from tests.support.changed_clusters import cluster_of, owned, unfolded, whatif
 
 from bayplan.analysis.answers.whatif import WhatIf
 from bayplan.report.answers.parts import Heading, Sentence, Table, Tone, cell

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import pytest
-from tests.metering import MILLISECOND, SECOND, Watched
+from tests.support.metered_scheduler import MILLISECOND, SECOND, Watched
 
 from bayplan.core.actions import Bind, Evict
 from bayplan.core.columns.shapes import PodInfo

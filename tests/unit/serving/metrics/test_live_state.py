@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.metering import Elector, samples, shown_parts
+from tests.support.metered_scheduler import Elector, samples, shown_parts
 
 from bayplan.serving.metrics.registry import Metrics
 

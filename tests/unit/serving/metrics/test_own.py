@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.metering import Watched, samples
+from tests.support.metered_scheduler import Watched, samples
 
 from bayplan.serving.metrics.own import own_family
 from bayplan.serving.metrics.registry import Metrics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.metering import SECOND, Watched
+from tests.support.metered_scheduler import SECOND, Watched
 
 from bayplan.core.events import ObjectAdded, ObjectChanged
 from bayplan.core.framework.timing import TIMED_PER_SECOND

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 
-from tests.metering import Watched, families, samples
+from tests.support.metered_scheduler import Watched, families, samples
 
 from bayplan.core.events import ObjectAdded
 from bayplan.serving.metrics.registry import Metrics

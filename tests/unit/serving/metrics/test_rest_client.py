@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.metering import samples
+from tests.support.metered_scheduler import samples
 
 from bayplan.client.contract import LostError, NotSentError, Response, Stream
 from bayplan.serving.metrics.registry import Metrics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.metering import Watched
+from tests.support.metered_scheduler import Watched
 
 from bayplan.core.actions import Bind
 from bayplan.core.events import ObjectAdded, ObjectChanged

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Thread
 
 import pytest
-from tests.metering import families, samples
+from tests.support.metered_scheduler import families, samples
 
 from bayplan.serving.metrics.tallies import Counts, Durations, Family, Reading, number_text, page
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.changing import cluster_of
+from tests.support.changed_clusters import cluster_of
 
 from bayplan import Cluster
 from bayplan.analysis.answers.audit.rules import RULES, Level

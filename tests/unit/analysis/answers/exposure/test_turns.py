@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.analysis.answers.exposure.turns import NEVER, turns
 from bayplan.testing.builders import budget, node, pod

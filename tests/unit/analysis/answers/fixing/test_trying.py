@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.preempting import default_profile
-from tests.support import cache_of
+from tests.support.caches import cache_of
+from tests.support.preemption_attempts import default_profile
 
 from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.model.node import Node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.changing import cluster_of, owned
+from tests.support.changed_clusters import cluster_of, owned
 
 from bayplan.analysis.answers.moving import consolidate
 from bayplan.analysis.answers.moving.consolidate import Consolidation

@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from tests.changing import cluster_of, owned
+from tests.support.changed_clusters import cluster_of, owned
 
 from bayplan import Cluster
 from bayplan.analysis.answers.moving.defrag import Defrag

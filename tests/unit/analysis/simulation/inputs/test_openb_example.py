@@ -10,7 +10,7 @@ import pytest
 from examples.openb.allocation import CONFIGURATIONS, measure, published_means
 from examples.openb.gpu_devices import GPU_MILLI, NO_DEVICE, GpuDevices
 from examples.openb.policies import BestFit, RandomNode
-from tests.support import cache_of, raw_and_normal_scores, verdicts
+from tests.support.caches import cache_of, raw_and_normal_scores, verdicts
 
 from bayplan.core.cache import Cache
 from bayplan.core.framework.verdict import Code

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.admitting import admitted, container, document, pod
+from tests.support.admission_documents import admitted, container, document, pod
 
 
 def test_a_pod_gets_every_default() -> None:

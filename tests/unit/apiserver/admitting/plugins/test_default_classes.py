@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.admitting import admitted, document, pod, refusal
+from tests.support.admission_documents import admitted, document, pod, refusal
 
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.admitting import admitted, container, document, pod, refusal
+from tests.support.admission_documents import admitted, container, document, pod, refusal
 
 
 def _range(**item: Any) -> dict[str, Any]:

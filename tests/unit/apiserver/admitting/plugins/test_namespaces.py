@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.admitting import NOW, Documents, document, namespace, resource_named
+from tests.support.admission_documents import NOW, Documents, document, namespace, resource_named
 
 from bayplan.apiserver.admitting import admit_create
 from bayplan.store.errors import ApiError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.admitting import admitted, document, pod, refusal
+from tests.support.admission_documents import admitted, document, pod, refusal
 
 
 def _class(name: str, value: int, **more: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.admitting import NOW, Documents, admitted, container, document, pod, refusal
+from tests.support.admission_documents import NOW, Documents, admitted, container, document, pod, refusal
 
 from bayplan.apiserver.admitting import quota_status
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.admitting import NOW, Documents, admitted, document, namespace, refusal, resource_named
+from tests.support.admission_documents import NOW, Documents, admitted, document, namespace, refusal, resource_named
 
 from bayplan.apiserver.admitting import admit_update
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.admitting import NOW, Documents, admitted, document, namespace, resource_named
+from tests.support.admission_documents import NOW, Documents, admitted, document, namespace, resource_named
 
 from bayplan.apiserver.admitting import admit_update
 from bayplan.store.errors import ApiError

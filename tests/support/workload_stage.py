@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
-from tests.controlling import Stage
+from tests.support.controller_stage import Stage
 
 from bayplan.controllers.ownership import is_active
 from bayplan.model.conditions import FALSE, TRUE, with_pod_condition

@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from tests.serving import Api
+from tests.support.api_server import Api
 
 from bayplan.client.contract import LostError, Response, TransportError
 from bayplan.model.media_types import JSON

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tests.support import cache_of
+from tests.support.caches import cache_of
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
