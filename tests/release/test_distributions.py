@@ -17,12 +17,13 @@ import tarfile
 import tomllib
 import zipfile
 from dataclasses import dataclass
-from importlib.metadata import packages_distributions
+from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from tests.conftest import REPOSITORY_ROOT
 
@@ -206,6 +207,15 @@ def test_what_is_imported_is_required_and_what_is_required_is_imported() -> None
     providers = packages_distributions()
     imported = {canonicalize_name(name) for module in imported_modules() for name in providers.get(module, [module])}
     assert imported - optional == required
+
+
+def test_the_oldest_python_can_install_every_locked_version() -> None:
+    oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
+    lock = (REPOSITORY_ROOT / "requirements.lock").read_text(encoding="utf-8")
+    names = re.findall(r"^([A-Za-z0-9._-]+)==", lock, flags=re.MULTILINE)
+    requires = {name: distribution(name).metadata["Requires-Python"] or "" for name in names}
+    assert names
+    assert {name: required for name, required in requires.items() if oldest not in SpecifierSet(required)} == {}
 
 
 def test_one_version() -> None:
