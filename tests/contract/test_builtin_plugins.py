@@ -21,7 +21,7 @@ from bayplan.testing.clusters import GPU, IMAGE, NODE_PATTERNS, POD_PATTERNS, Ob
 from bayplan.testing.devices import DRIVER, asks, asks_first_of, claim_of, device, device_class, held, slice_of
 from bayplan.testing.pods import PodBuilder
 
-SEEDS = range(16)
+SEEDS = range(10)
 FEATURE = "UserNamespacesHostNetworkSupport"
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from bayplan.analysis.anonymising.objects import anonymised
 from bayplan.analysis.anonymising.well_known import RESOURCES
@@ -123,7 +124,7 @@ def check_same_decisions(objects: Sequence[Object]) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=40)
+@examples(40)
 def test_small_clusters(seed: int) -> None:
     scene = small_scene(seed)
     check_same_decisions([*scene.objects, *scene.waiting])
@@ -131,7 +132,7 @@ def test_small_clusters(seed: int) -> None:
 
 @pytest.mark.slow
 @given(SEEDS, st.integers(0, 40))
-@settings(max_examples=8)
+@examples(8)
 def test_worlds_in_the_middle_of_things(seed: int, seconds: int) -> None:
     world = RandomWorld(seed)
     with suppress(GoesInCircles):
