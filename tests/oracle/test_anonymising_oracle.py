@@ -15,6 +15,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
 
 from bayplan.analysis.anonymising.objects import anonymised
 from bayplan.analysis.anonymising.well_known import RESOURCES
@@ -27,7 +28,6 @@ from bayplan.model.reading import from_texts
 from bayplan.model.time_units import SECOND
 from bayplan.report.cluster_dump import dump_lines
 from bayplan.testing.clusters import small_scene
-from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 
 SEEDS = st.integers(0, 100_000)
 EXPLAINED_MAX = 4
