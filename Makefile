@@ -91,7 +91,7 @@ fuzz: $(STAMP)
 
 # Half an hour: 200,000 pods and 20,000 nodes come and go through one scheduler, which must not slow down, nor grow.
 soak: $(STAMP)
-	$(BIN)/python benchmarks/soak.py
+	PYTHONPATH=. $(BIN)/python benchmarks/soak.py
 
 # Some minutes; writes benchmarks/results.json and the table in docs/benchmarks.md.
 bench: $(STAMP)

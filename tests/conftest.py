@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.examples import examples
+from tests.support.examples import examples
 
 from bayplan.core.columns import loops
 

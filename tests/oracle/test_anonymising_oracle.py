@@ -15,7 +15,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
+from tests.support.examples import examples
 
 from bayplan.analysis.anonymising.objects import anonymised
 from bayplan.analysis.anonymising.well_known import RESOURCES
@@ -28,7 +29,6 @@ from bayplan.model.reading import from_texts
 from bayplan.model.time_units import SECOND
 from bayplan.report.cluster_dump import dump_lines
 from bayplan.testing.clusters import small_scene
-from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 
 SEEDS = st.integers(0, 100_000)
 EXPLAINED_MAX = 4

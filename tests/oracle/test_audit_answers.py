@@ -12,7 +12,6 @@ from unittest.mock import patch
 
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle.placing_slowly import PROFILE, Slowly, world_objects
 from tests.oracle.preemption_clusters import (
     EXCLUSIVE_CLAIM,
@@ -25,6 +24,7 @@ from tests.oracle.preemption_clusters import (
     worlds,
 )
 from tests.support.caches import cache_of
+from tests.support.examples import examples
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.audit.audited import Audited

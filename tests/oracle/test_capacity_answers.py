@@ -12,9 +12,9 @@ from copy import deepcopy
 import msgspec
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle.placing_slowly import Slowly, world_objects
 from tests.oracle.preemption_clusters import World, worlds
+from tests.support.examples import examples
 
 from bayplan.analysis.answers.nodes_needed import NodeKind, node_kinds
 from bayplan.analysis.cluster import Cluster

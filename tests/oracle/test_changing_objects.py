@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import example, given
-from tests.examples import examples
 from tests.oracle.changing_clusters import CHANGES, PATTERNS, Step
 from tests.oracle.changing_objects import FAMILIES, MAKERS
 from tests.oracle.changing_sequences import AGAIN, DECIDE, DRAWN_KINDS, FURNISHING_SEQUENCES, RETRY
 from tests.oracle.comparing_decisions import play
+from tests.support.examples import examples
 
 from bayplan.core.snapshot import _PLACES
 from bayplan.model.kinds import Object

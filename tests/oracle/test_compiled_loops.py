@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.support.examples import examples
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, loops
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle.preemption_clusters import World, key_of
 from tests.oracle.settling_clusters import SlowCourse, again, cordoned, covers, names_of, returns, settings_of
+from tests.support.examples import examples
 
 from bayplan.model.pod import Pod
 

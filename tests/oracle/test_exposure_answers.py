@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle.preemption_clusters import World, key_of, worlds
+from tests.support.examples import examples
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.controllers.workloads.daemon_placement import pin

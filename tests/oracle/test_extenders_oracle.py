@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from hypothesis import event, given
-from tests.examples import examples
 from tests.oracle.changing_clusters import Changing, Step, take_step
 from tests.oracle.changing_objects import WEIGHING
 from tests.oracle.changing_sequences import AGAIN, DECIDE, RETRY, SEQUENCES
 from tests.oracle.comparing_decisions import Decision, act, decided
+from tests.support.examples import examples
 from tests.support.extenders import Scripted, as_found, as_given
 from tests.support.preemption_attempts import default_profile
 

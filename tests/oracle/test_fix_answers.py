@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle.preemption_clusters import HOST, World, key_of, often, worlds
+from tests.support.examples import examples
 
 from bayplan.analysis.answers.fixing.answer import Change, Fix, Kind
 from bayplan.analysis.cluster import Cluster

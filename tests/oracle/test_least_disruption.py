@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hypothesis import event, given
-from tests.examples import examples
 from tests.oracle.fragmented_clusters import fragmented
 from tests.oracle.preemption_clusters import World, key_of, worlds
 from tests.oracle.settling_clusters import plain
+from tests.support.examples import examples
 
 from bayplan import Cluster
 from bayplan.analysis.answers.least_disruption import Disruption, LeastDisruption

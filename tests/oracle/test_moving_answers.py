@@ -6,11 +6,11 @@ from itertools import combinations
 
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle.fragmented_clusters import fragmented
 from tests.oracle.preemption_clusters import World, key_of
 from tests.oracle.settling_clusters import SlowCourse, again, cordoned
 from tests.oracle.test_drain_answers import drain, may_be_evicted
+from tests.support.examples import examples
 
 from bayplan.analysis.answers.moving.defrag import Defrag
 from bayplan.analysis.answers.moving.playing import Step

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle import wakeup_worlds as worlds
 from tests.oracle.wakeup_worlds import World, fits, is_rejected, shown
+from tests.support.examples import examples
 from tests.support.requeue_hints import is_worth_it
 
 from bayplan.config.loading import load_configuration

@@ -7,7 +7,6 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle.resource_clusters import (
     BASIC,
     Cluster,
@@ -22,6 +21,7 @@ from tests.oracle.resource_clusters import (
     taken,
     view_of,
 )
+from tests.support.examples import examples
 
 from bayplan.core.columns import row_array
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs, ResourceWeight

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle.resource_clusters import (
     BASIC,
     GPU,
@@ -25,6 +24,7 @@ from tests.oracle.resource_clusters import (
     taken,
     view_of,
 )
+from tests.support.examples import examples
 
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.columns.shapes import PodInfo

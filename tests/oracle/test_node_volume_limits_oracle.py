@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.support.caches import cache_of, prepared, verdicts
+from tests.support.examples import examples
 
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.framework.contract import Ready

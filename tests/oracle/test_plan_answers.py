@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.support.examples import examples
 
 from bayplan import Cluster
 from bayplan.model.kinds import Object

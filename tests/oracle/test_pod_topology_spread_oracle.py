@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.support.caches import cache_of, prepared, raw_and_normal_scores
+from tests.support.examples import examples
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array

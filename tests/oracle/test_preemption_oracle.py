@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hypothesis import event, given
-from tests.examples import examples
 from tests.oracle.preemption_clusters import PRIORITY, World, crowds, key_of, placed, worlds
 from tests.support.caches import cache_of
+from tests.support.examples import examples
 from tests.support.preemption_attempts import default_profile, tried_in
 
 from bayplan.core.columns import row_array

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle.preemption_clusters import PRIORITY, World, key_of, worlds
+from tests.support.examples import examples
 from tests.support.preemption_attempts import default_profile
 
 from bayplan import Cluster

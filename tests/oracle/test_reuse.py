@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import example, given
-from tests.examples import examples
 from tests.oracle.changing_clusters import PRIORITIES, Changing, Step, take_step
 from tests.oracle.changing_sequences import (
     AGAIN,
@@ -21,6 +20,7 @@ from tests.oracle.changing_sequences import (
     WAITING_SEQUENCES,
 )
 from tests.oracle.comparing_decisions import PROFILES, act, agreed, play
+from tests.support.examples import examples
 
 from bayplan.core import deciding, ranking, scales, standing
 from bayplan.core.columns import changes, counters, labels, levels, name_ranks, nodes

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.support.caches import cache_of
+from tests.support.examples import examples
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray, row_array

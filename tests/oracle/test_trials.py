@@ -9,10 +9,10 @@ from copy import deepcopy
 
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle.placing_slowly import PROFILE, world_objects
 from tests.oracle.preemption_clusters import World, wanting_pods, worlds
 from tests.support.caches import cache_of, content_of
+from tests.support.examples import examples
 
 from bayplan.analysis.placement import Placer
 from bayplan.core.cache import Cache

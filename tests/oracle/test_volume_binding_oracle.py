@@ -8,8 +8,8 @@ from math import floor
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.support.caches import cache_of, prepared, verdicts
+from tests.support.examples import examples
 
 from bayplan.core.columns import row_array
 from bayplan.core.feature_gates import FeatureGates

@@ -7,9 +7,9 @@ from copy import deepcopy
 
 from hypothesis import event, given
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.oracle.preemption_clusters import HOST, World, key_of
 from tests.oracle.settling_clusters import SlowCourse, again, names_of, plain, returns, settings_of
+from tests.support.examples import examples
 
 from bayplan.analysis.answers.course import Cause
 from bayplan.analysis.answers.whatif import WhatIf

@@ -6,7 +6,7 @@ from collections import Counter
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.examples import examples
+from tests.support.examples import examples
 from tests.unit.core.queue.slow_queue import SlowPod, SlowQueue
 from tests.unit.core.queue.stage import (
     ASSIGNED_POD_ADD,
