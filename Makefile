@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check programs fmt docs dist search sim torture fuzz update answers conformance bench soak clean
+.PHONY: setup run test check programs fmt docs schema dist search sim torture fuzz update answers conformance bench soak clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -53,6 +53,10 @@ docs: $(STAMP)
 # The recorded decisions of the real scheduler, family by family, and how many are made here.
 conformance: $(STAMP)
 	$(BIN)/python -m tests.parity.table
+
+# What the API server knows of the built-in types, from a checkout of Kubernetes: make schema KUBERNETES=~/kubernetes.
+schema: $(STAMP)
+	$(BIN)/python -m generators.schema_data $(KUBERNETES) src/bayplan/apiserver/schema/data
 
 # A release in dist/: sources, a wheel, the kubectl plugin: make dist URL=where-they-will-be.
 URL ?=
