@@ -25,7 +25,7 @@ run: $(STAMP)
 # Some of the slow ones mostly wait, so that one more of them can run than there are cores.
 test: check programs
 	$(PYTEST) -m "not slow"
-	$(PYTEST) -n 3 -m slow
+	$(PYTEST) -n 3 -m slow $$(grep -rl mark.slow tests --include=test_*.py)
 
 # For the tests with the real kubectl and in a browser: Debian's, where they are missing and can be had; else those tests
 # are skipped.
@@ -68,10 +68,10 @@ update: $(STAMP)
 answers: $(STAMP)
 	PYTHONPATH=. $(BIN)/python tests/answers/write_page.py
 
-# Property tests with examples that no run has tried before: make search [PROFILE=long].
-PROFILE ?= new
+# Property tests with examples that no run has tried before: make search [TIMES=20], that many times as many.
+TIMES ?= 1
 search: $(STAMP)
-	HYPOTHESIS_PROFILE=$(PROFILE) $(PYTEST) -m hypothesis
+	HYPOTHESIS_PROFILE=new TIMES=$(TIMES) $(PYTEST) -m hypothesis
 
 # Random worlds with faults: make sim SEEDS=1000 [FIRST=200]; the seeds that fail are printed.
 SEEDS ?= 200
@@ -91,7 +91,7 @@ fuzz: $(STAMP)
 
 # Half an hour: 200,000 pods and 20,000 nodes come and go through one scheduler, which must not slow down, nor grow.
 soak: $(STAMP)
-	$(BIN)/python benchmarks/soak.py
+	PYTHONPATH=. $(BIN)/python benchmarks/soak.py
 
 # Some minutes; writes benchmarks/results.json and the table in docs/benchmarks.md.
 bench: $(STAMP)

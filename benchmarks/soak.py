@@ -1,6 +1,6 @@
 """Months in minutes: pods and nodes, each unlike all others, come and go through one scheduler, and all leave at last.
 
-    python benchmarks/soak.py [--pods 200000] [--node-turns 20000]
+    PYTHONPATH=. python benchmarks/soak.py [--pods 200000] [--node-turns 20000]
 
 Every pod has labels, requests and either spread constraints, anti-affinity or a host port of its own; every node that
 leaves is tainted before, as a cluster autoscaler does it, with the time. The cluster grows from 50 to 2,000 nodes and
@@ -24,6 +24,8 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
+from tests.support.vocabularies import vocabularies, worked_out
+
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Bind
@@ -36,7 +38,6 @@ from bayplan.model.structs import replace
 from bayplan.model.well_known import HOSTNAME as HOST
 from bayplan.model.well_known import TO_BE_DELETED, ZONE
 from bayplan.testing.builders import node, pod
-from bayplan.testing.in_use import vocabularies, worked_out
 
 SMALLEST, LARGEST = 50, 2_000
 PODS_ALIVE = 300

@@ -1,7 +1,7 @@
 """How many more attempts it costs to sleep through nothing, in the random worlds.
 
-Run as `python benchmarks/wakeup_attempts.py [SEEDS [FIRST]]`. Each seed's world is lived through twice, with
-`wakeups: upstream` and with `complete`; what happens in it is the same, up to what pods placed earlier or later change.
+Run as `PYTHONPATH=. python benchmarks/wakeup_attempts.py [SEEDS [FIRST]]`. Runs each seed's world twice, with `wakeups:
+upstream` and with `complete`; what happens in it is the same, up to what pods placed earlier or later change.
 Prints the attempts of all worlds. Worlds in which preemption goes in circles are left out.
 """
 
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import sys
 
+from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
+
 from bayplan.core.decision import Decision
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.time_units import SECOND
-from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 
 #: After the last change, as long as the tests of random worlds watch them.
 CALM_SECONDS = 90

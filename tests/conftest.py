@@ -14,17 +14,16 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.support.examples import examples
 
 from bayplan.core.columns import loops
 
 REPOSITORY_ROOT = Path(__file__).resolve().parent.parent
 
 # Machines that run CI stall now and then; a deadline would fail tests that are right.
-settings.register_profile("new", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("new", examples(100, deadline=None, suppress_health_check=[HealthCheck.too_slow]))
 # `make test` judges a change, so each run tries the same examples; `make search` looks for new ones.
 settings.register_profile("ci", parent=settings.get_profile("new"), derandomize=True)
-settings.register_profile("quick", parent=settings.get_profile("new"), max_examples=20)
-settings.register_profile("long", parent=settings.get_profile("new"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

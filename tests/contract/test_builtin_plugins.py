@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.support.devices import DRIVER, asks, asks_first_of, claim_of, device, device_class, held, slice_of
 
 from bayplan.config.registry import PLAIN, WITH_ARGS
 from bayplan.model.kinds import Object
@@ -18,10 +19,9 @@ from bayplan.model.well_known import HOSTNAME, ZONE
 from bayplan.testing import check_plugin
 from bayplan.testing.check_plugin import RULES
 from bayplan.testing.clusters import GPU, IMAGE, NODE_PATTERNS, POD_PATTERNS, ObjectChange, Scene, small_scene
-from bayplan.testing.devices import DRIVER, asks, asks_first_of, claim_of, device, device_class, held, slice_of
 from bayplan.testing.pods import PodBuilder
 
-SEEDS = range(16)
+SEEDS = range(10)
 FEATURE = "UserNamespacesHostNetworkSupport"
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from bayplan.core.columns import loops
 from bayplan.core.columns.loops import LEAST_ALLOCATED, Rule
 from bayplan.plugin import (
     ALL_ROWS,
@@ -504,6 +505,8 @@ BROKEN = [
 @pytest.mark.parametrize(("plugin", "rule", "said"), BROKEN, ids=[plugin.__name__ for plugin, _, _ in BROKEN])
 def test_a_broken_plugin_is_caught(plugin: Any, rule: str, said: str) -> None:
     """The message has the plugin's name, the rule, the seed where there is one, and what was found."""
+    if plugin is HasAnotherRule and loops.compiled is None:
+        pytest.skip("no compiled loops, which alone follow a plugin's rules")
     with pytest.raises(AssertionError, match=re.escape(said)) as caught:
         check_plugin(plugin, seeds=range(30))
     text = str(caught.value)

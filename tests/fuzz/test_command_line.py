@@ -24,7 +24,7 @@ from tests.fuzz.mutations import as_text, mutated, mutated_csv, torn
 from bayplan.cli.main import run
 from bayplan.model.kinds import KINDS
 
-COUNT = int(os.environ.get("FUZZ", "1600"))
+COUNT = int(os.environ.get("FUZZ", "800"))
 FIRST = int(os.environ.get("FUZZ_FIRST", "0"))
 PARTS = 8
 SHOWN = 10

@@ -14,6 +14,13 @@ from dataclasses import replace as replace_fields
 from functools import partial
 from typing import Self, TypeVar
 
+from tests.random_worlds.changes import create_workload, draw_change
+from tests.random_worlds.character import IMAGES, PRIORITIES, Character, draw_character
+from tests.random_worlds.cluster import draw_furniture
+from tests.random_worlds.draw import Draw
+from tests.random_worlds.pods import CONSTRAINTS
+from tests.random_worlds.targets import Change
+
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
 from bayplan.analysis.simulation.inputs.commands import Command, Cordon, Plan
 from bayplan.apiserver.housekeeping.standard import Housekeeping
@@ -32,12 +39,6 @@ from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.workloads import CronJob, Job
 from bayplan.store import ApiError, NotFound, Store
-from bayplan.testing.random_befalling import Change
-from bayplan.testing.random_changes import create_workload, draw_change
-from bayplan.testing.random_character import IMAGES, PRIORITIES, Character, draw_character
-from bayplan.testing.random_cluster import draw_furniture
-from bayplan.testing.random_draw import Draw
-from bayplan.testing.random_pods import CONSTRAINTS
 from bayplan.worlds.bootstrap import bootstrap
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies

@@ -21,12 +21,12 @@ from tests.live.processes import EAGER, SchedulerProcess, a_pod, written
 from tests.live.proxy import FaultProxy
 from tests.live.random_cluster import RandomCluster
 from tests.live.records import Log
+from tests.support.checkers import check_not_overcommitted
 
 from bayplan.client.event_loop import run_event_loop
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.testing import LiveCluster, cluster
-from bayplan.testing.checkers import check_not_overcommitted
 
 SEEDS = int(os.environ.get("SEEDS", "10")) // 10
 FIRST = int(os.environ.get("FIRST", "2"))

@@ -25,6 +25,15 @@ from tests.live.end_state import (
 from tests.live.faults import plan_of
 from tests.live.proxy import FaultProxy
 from tests.live.random_cluster import TOKEN, RandomCluster
+from tests.support.checkers import (
+    SLEEPERS,
+    check_always,
+    check_devices_not_shared,
+    check_not_overcommitted,
+    check_pods_quiet,
+    check_settled,
+    looked_up,
+)
 
 from bayplan.client.connection import Connection, Credential, FixedCredentials, address_of
 from bayplan.client.credentials import bearer
@@ -40,15 +49,6 @@ from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
 from bayplan.store import Store
-from bayplan.testing.checkers import (
-    SLEEPERS,
-    check_always,
-    check_devices_not_shared,
-    check_not_overcommitted,
-    check_pods_quiet,
-    check_settled,
-    looked_up,
-)
 from bayplan.worlds.bugs import not_survived
 from bayplan.worlds.guarded import GuardedScheduler
 from bayplan.worlds.live import LiveWorld, SystemClock

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
+from tests.support import devices
+
 from bayplan.core.plugins.volume_binding import NO_PROVISIONER
 from bayplan.model.cluster import Namespace, Service
 from bayplan.model.kinds import Object
@@ -26,7 +28,6 @@ from bayplan.model.storage import (
     VolumeAttachment,
 )
 from bayplan.model.workloads import ReplicaSet, ReplicationController, StatefulSet
-from bayplan.testing import devices
 from bayplan.testing.builders import (
     ClaimBuilder,
     budget,

@@ -17,6 +17,7 @@ from hypothesis import event
 from tests.oracle.changing_clusters import Changing, Step, key_of, ports_held, take_step
 from tests.oracle.changing_objects import DEVICE, WEIGHING, ZONE
 from tests.oracle.changing_sequences import AGAIN, DECIDE, RETRY
+from tests.support.vocabularies import vocabularies
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
@@ -30,7 +31,6 @@ from bayplan.core.framework.verdict import CycleError
 from bayplan.core.preemption.prepare import overtaken
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
-from bayplan.testing.in_use import vocabularies
 
 _SCORED = [{"name": "cpu", "weight": 1}, {"name": DEVICE, "weight": 3}]
 _ZONES = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}

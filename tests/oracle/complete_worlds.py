@@ -12,6 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.oracle.wakeup_worlds import CHANGES, COMES, GOES, STAYS, ZONE, Change, World, future, nodes, running
+from tests.support.devices import DRIVER, asks, asks_first_of, claim_of, device, device_class, held, slice_of
 
 from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION
 from bayplan.model.meta import LabelSelector, ObjectMeta
@@ -42,7 +43,6 @@ from bayplan.testing.builders import (
     storage_class,
     volume,
 )
-from bayplan.testing.devices import DRIVER, asks, asks_first_of, claim_of, device, device_class, held, slice_of
 from bayplan.testing.pods import PodBuilder
 
 ANYTHING = (STAYS, CHANGES, COMES, GOES)

@@ -13,8 +13,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
+from tests.support.examples import examples
 
 from bayplan.analysis.anonymising.objects import anonymised
 from bayplan.analysis.anonymising.well_known import RESOURCES
@@ -27,7 +29,6 @@ from bayplan.model.reading import from_texts
 from bayplan.model.time_units import SECOND
 from bayplan.report.cluster_dump import dump_lines
 from bayplan.testing.clusters import small_scene
-from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 
 SEEDS = st.integers(0, 100_000)
 EXPLAINED_MAX = 4
@@ -123,7 +124,7 @@ def check_same_decisions(objects: Sequence[Object]) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=40)
+@examples(40)
 def test_small_clusters(seed: int) -> None:
     scene = small_scene(seed)
     check_same_decisions([*scene.objects, *scene.waiting])
@@ -131,7 +132,7 @@ def test_small_clusters(seed: int) -> None:
 
 @pytest.mark.slow
 @given(SEEDS, st.integers(0, 40))
-@settings(max_examples=8)
+@examples(8)
 def test_worlds_in_the_middle_of_things(seed: int, seconds: int) -> None:
     world = RandomWorld(seed)
     with suppress(GoesInCircles):

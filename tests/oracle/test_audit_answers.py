@@ -10,7 +10,7 @@ from collections import defaultdict
 from copy import deepcopy
 from unittest.mock import patch
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.oracle.placing_slowly import PROFILE, Slowly, world_objects
 from tests.oracle.preemption_clusters import (
@@ -24,6 +24,7 @@ from tests.oracle.preemption_clusters import (
     worlds,
 )
 from tests.support.caches import cache_of
+from tests.support.examples import examples
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.audit.audited import Audited
@@ -90,7 +91,7 @@ def fail_slowly(objects: list[Object], failing: str) -> tuple[set[str], set[str]
     return stranded, evicting
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(worlds())
 def test_who_is_left_over_when_a_node_fails(world: World) -> None:
     cluster = Cluster(deepcopy(with_owners(world)))
@@ -141,7 +142,7 @@ def roomy_clusters(draw: st.DrawFn) -> list[Object]:
     return [*(each.obj() for each in nodes), *(each.obj() for each in pods), *storage()]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(roomy_clusters())
 def test_nodes_that_need_no_trial_would_have_found_nothing(objects: list[Object]) -> None:
     audited = Audited(Asking.about(Cluster(objects)))
@@ -166,7 +167,7 @@ def workloads(draw: st.DrawFn) -> list[Object]:
     return [*(each.obj() for each in nodes), *(each.obj() for each in made), *storage()]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(workloads())
 def test_workloads_that_need_no_trial_would_have_found_nothing(objects: list[Object]) -> None:
     audited = Audited(Asking.about(Cluster(objects)))
@@ -178,7 +179,7 @@ def test_workloads_that_need_no_trial_would_have_found_nothing(objects: list[Obj
     event(f"findings: {min(len(tried), 3)}")
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(worlds())
 def test_what_never_fits_does_not_fit_into_an_empty_cluster(world: World) -> None:
     objects = [*world.nodes, *world.others, *world.budgets]

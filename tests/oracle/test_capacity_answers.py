@@ -10,10 +10,11 @@ from collections import Counter
 from copy import deepcopy
 
 import msgspec
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.oracle.placing_slowly import Slowly, world_objects
 from tests.oracle.preemption_clusters import World, worlds
+from tests.support.examples import examples
 
 from bayplan.analysis.answers.nodes_needed import NodeKind, node_kinds
 from bayplan.analysis.cluster import Cluster
@@ -29,7 +30,7 @@ def replica(pattern: Pod, number: int, policy: str) -> Pod:
     return made
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(worlds())
 def test_counts_nodes_and_victims_are_those_of_placing_one_after_another(world: World) -> None:
     objects = world_objects(world)
@@ -64,7 +65,7 @@ def with_more_nodes(objects: list[Object], pattern: Pod, kind: NodeKind, wanted:
     return added
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(worlds(), st.integers(1, 12))
 def test_nodes_needed_are_those_of_adding_one_when_nothing_fits(world: World, more: int) -> None:
     objects = world_objects(world)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from tests.oracle.changing_clusters import CHANGES, PATTERNS, Step
 from tests.oracle.changing_objects import FAMILIES, MAKERS
 from tests.oracle.changing_sequences import AGAIN, DECIDE, DRAWN_KINDS, FURNISHING_SEQUENCES, RETRY
 from tests.oracle.comparing_decisions import play
+from tests.support.examples import examples
 
 from bayplan.core.snapshot import _PLACES
 from bayplan.model.kinds import Object
 from bayplan.model.resource_claims import DeviceClass, ResourceClaim, ResourceSlice
 from bayplan.model.workloads import StatefulSet
 
-QUICK = settings(max_examples=60, deadline=None, report_multiple_bugs=False)
+QUICK = examples(60, deadline=None, report_multiple_bugs=False)
 
 #: A pod on a node names a resource, then one that waits names another, and then a pod leaves.
 NAMED_BY_ONE_THAT_WAITS: list[Step] = [("run", 35, 0, 0), ("mention", 0, 1, 3), ("remove", 0, 0, 0), ("run", 0, 0, 0)]
@@ -39,14 +40,6 @@ def between_equal_questions(kind: type[Object], *makings: tuple[int, int]) -> li
 @example(between_equal_questions(ResourceSlice, (1, 1), (1, 5), (4, 2)))
 @example(between_equal_questions(DeviceClass, (0, 1), (0, 0), (1, 0)))
 def test_objects_that_come_change_and_go_are_followed(steps: list[Step]) -> None:
-    play(steps)
-
-
-@pytest.mark.slow
-@settings(QUICK, max_examples=300)
-@given(FURNISHING_SEQUENCES)
-def test_objects_that_come_change_and_go_are_followed_at_length(steps: list[Step]) -> None:
-    """With many more sequences."""
     play(steps)
 
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, loops
 
@@ -150,7 +151,7 @@ def each_row(rows: RowArray | None, count: int) -> list[int]:
     return list(range(count)) if rows is None else [int(row) for row in rows]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(given_tables=tables(), data=st.data())
 def test_failure_codes(given_tables: Tables, data: st.DataObject) -> None:
     count = len(given_tables.allocatable)
@@ -167,7 +168,7 @@ def test_failure_codes(given_tables: Tables, data: st.DataObject) -> None:
     assert codes.tolist() == [fit_code(given_tables, row, demands) for row in each_row(rows, count)]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(given_tables=tables(), scored=scored_resources, most=st.booleans(), data=st.data())
 def test_scores_of_fit(
     given_tables: Tables, scored: tuple[tuple[int, int, int], ...], most: bool, data: st.DataObject
@@ -179,7 +180,7 @@ def test_scores_of_fit(
     assert scores.tolist() == [fit_score(given_tables, row, scored, most=most) for row in each_row(rows, count)]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(given_tables=tables(), scored=scored_resources, data=st.data())
 def test_scores_of_balance(given_tables: Tables, scored: tuple[tuple[int, int, int], ...], data: st.DataObject) -> None:
     count = len(given_tables.allocatable)
@@ -220,7 +221,7 @@ steps_of_pods: st.SearchStrategy[Steps] = st.lists(
 ).map(tuple)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(given_tables=tables(), steps=steps_of_pods, data=st.data())
 def test_all_rules_together(given_tables: Tables, steps: Steps, data: st.DataObject) -> None:
     count = len(given_tables.allocatable)
@@ -320,7 +321,7 @@ def test_the_usual_rules_together(seed: int) -> None:
     ]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(seed=st.integers(0, 2**32), data=st.data())
 def test_a_ranking_that_changes(seed: int, data: st.DataObject) -> None:
     """Whatever happened to it, its first highest value is found, and no value exceeds its bound."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of
+from tests.support.devices import DRIVER, asks, asks_first_of, claim_of, device, device_class, held, slice_of
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS
@@ -39,7 +40,6 @@ from bayplan.model.resource_claims import (
     ResourceSlice,
 )
 from bayplan.testing.builders import node
-from bayplan.testing.devices import DRIVER, asks, asks_first_of, claim_of, device, device_class, held, slice_of
 
 NODE = "n0"
 MODELS = ("a", "b")

@@ -6,6 +6,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.oracle.preemption_clusters import World, key_of
 from tests.oracle.settling_clusters import SlowCourse, again, cordoned, covers, names_of, returns, settings_of
+from tests.support.examples import examples
 
 from bayplan.model.pod import Pod
 
@@ -35,6 +36,7 @@ def drain(slow: SlowCourse, name: str) -> list[list[str]]:
         slow.settle()
 
 
+@examples(40)
 @given(settings_of(), st.booleans())
 def test_a_drain_goes_as_evicting_and_placing_pod_by_pod(setting: tuple[World, list[Pod]], rolling: bool) -> None:
     world, waiting = setting

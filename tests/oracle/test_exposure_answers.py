@@ -11,9 +11,10 @@ from copy import deepcopy
 from typing import Any
 
 import msgspec
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.oracle.preemption_clusters import World, key_of, worlds
+from tests.support.examples import examples
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.controllers.workloads.daemon_placement import pin
@@ -54,7 +55,7 @@ def document_of(one: Pod) -> dict[str, Any]:
     return document | {"apiVersion": "v1"}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(worlds(), st.data())
 def test_a_preemptor_at_the_threshold_evicts_and_one_below_does_not(world: World, data: st.DataObject) -> None:
     running = world.running()
@@ -71,7 +72,7 @@ def test_a_preemptor_at_the_threshold_evicts_and_one_below_does_not(world: World
                 assert not evicts(world, subject, danger.priority, threshold.resource, threshold.amount - 1)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(worlds(), st.data())
 def test_less_than_the_threshold_never_evicts(world: World, data: st.DataObject) -> None:
     running = world.running()
@@ -87,7 +88,7 @@ def test_less_than_the_threshold_never_evicts(world: World, data: st.DataObject)
         assert not evicts(world, subject, found.lowest.priority, "cpu", amount)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(worlds(), st.data())
 def test_a_given_preemptor_evicts_whom_place_says(world: World, data: st.DataObject) -> None:
     running = world.running()

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from tests.oracle.changing_clusters import Changing, Step, take_step
 from tests.oracle.changing_objects import WEIGHING
 from tests.oracle.changing_sequences import AGAIN, DECIDE, RETRY, SEQUENCES
 from tests.oracle.comparing_decisions import Decision, act, decided
+from tests.support.examples import examples
 from tests.support.extenders import Scripted, as_found, as_given
 from tests.support.preemption_attempts import default_profile
 
@@ -26,7 +27,7 @@ from bayplan.core.framework.per_node import NodeView, PerNodePlugin
 from bayplan.core.framework.profile import Profile
 from bayplan.model.pod import Pod
 
-SETTINGS = settings(max_examples=40, deadline=None, report_multiple_bugs=False)
+SETTINGS = examples(40, deadline=None, report_multiple_bugs=False)
 NO = "not there"
 
 

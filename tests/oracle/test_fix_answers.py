@@ -13,9 +13,10 @@ from copy import deepcopy
 from typing import Any
 
 import msgspec
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from tests.oracle.preemption_clusters import HOST, World, key_of, often, worlds
+from tests.support.examples import examples
 
 from bayplan.analysis.answers.fixing.answer import Change, Fix, Kind
 from bayplan.analysis.cluster import Cluster
@@ -124,7 +125,7 @@ def milder(objects: list[Object], change: Change) -> list[Object] | None:
     return None
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(troubled_worlds())
 def test_a_fix_lets_the_pod_run_and_a_smaller_one_does_not(world: World) -> None:
     assume(not world.nominated)  # which are placed first
@@ -144,7 +145,7 @@ def test_a_fix_lets_the_pod_run_and_a_smaller_one_does_not(world: World) -> None
             assert placed(smaller, world) != placed(after, world)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(troubled_worlds())
 def test_no_pod_has_to_go_in_vain(world: World) -> None:
     """Were one of the pods that leave a freed node to stay, the pod would not fit there."""

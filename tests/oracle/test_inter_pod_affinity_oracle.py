@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import raw_and_normal_scores, verdicts
+from tests.support.examples import examples
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array
@@ -238,7 +239,7 @@ arguments = st.builds(InterPodAffinityArgs, st.sampled_from([0, 1, 50]), st.bool
 # --------------------------------------------------------------------------------------------- the tests
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(clusters(), pods("incoming", 3))
 def test_filter(cluster: Cluster, incoming: Pod) -> None:
     """Every node gets the verdict that walking over all pods gives it."""
@@ -247,7 +248,7 @@ def test_filter(cluster: Cluster, incoming: Pod) -> None:
     assert {name: status.message for name, status in found.items()} == (expected or {})
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(clusters(), pods("incoming", 3), arguments)
 def test_score(cluster: Cluster, incoming: Pod, args: InterPodAffinityArgs) -> None:
     """Raw and normalised scores, and whether the plugin skips, are those of walking over all pods."""
@@ -255,7 +256,7 @@ def test_score(cluster: Cluster, incoming: Pod, args: InterPodAffinityArgs) -> N
     assert found == oracle_scores(incoming, cluster, args)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(clusters(), pods("incoming", 3), st.data())
 def test_follows_changes(cluster: Cluster, incoming: Pod, data: st.DataObject) -> None:
     """Answers stay right when pods and nodes come, change and go after the counts were first asked for."""
@@ -282,7 +283,7 @@ def test_follows_changes(cluster: Cluster, incoming: Pod, data: st.DataObject) -
     assert raw_and_normal_scores(plugin, cache, incoming) == oracle_scores(incoming, cluster, InterPodAffinityArgs())
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(clusters(), pods("incoming", 3), st.data())
 def test_what_if(cluster: Cluster, incoming: Pod, data: st.DataObject) -> None:
     """Each node is judged as if its own pods had moved and no other's; the state forked from stays as it was."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.oracle.wakeup_worlds import ZONE, Change, fits, is_rejected
+from tests.support.devices import asks, claim_of, device, device_class, held, slice_of
 
 from bayplan.core.framework.args import NodeAffinityArgs, NodeResourcesFitArgs, PodTopologySpreadArgs
 from bayplan.core.framework.requeue import Wakeups
@@ -47,7 +48,6 @@ from bayplan.testing.builders import (
     storage_class,
     volume,
 )
-from bayplan.testing.devices import asks, claim_of, device, device_class, held, slice_of
 from bayplan.testing.plugin_wakeups import is_same_pod, is_woken
 
 IN_POOL = NodeAffinitySpec(required=NodeSelector(node_selector_terms=[node_term("pool")]))

@@ -6,17 +6,20 @@ from hypothesis import event, given
 from tests.oracle.fragmented_clusters import fragmented
 from tests.oracle.preemption_clusters import World, key_of, worlds
 from tests.oracle.settling_clusters import plain
+from tests.support.examples import examples
 
 from bayplan import Cluster
 from bayplan.analysis.answers.least_disruption import Disruption, LeastDisruption
 
 
+@examples(50)
 @given(worlds())
 def test_the_optimum_is_never_above_what_preemption_does(world: World) -> None:
     world.pods, world.departed = world.running(), []
     compare(world)
 
 
+@examples(50)
 @given(fragmented())
 def test_nor_where_resources_decide(world: World) -> None:
     """And once its victims are gone the pod fits, where the answer says so."""

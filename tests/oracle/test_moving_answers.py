@@ -10,6 +10,7 @@ from tests.oracle.fragmented_clusters import fragmented
 from tests.oracle.preemption_clusters import World, key_of
 from tests.oracle.settling_clusters import SlowCourse, again, cordoned
 from tests.oracle.test_drain_answers import drain, may_be_evicted
+from tests.support.examples import examples
 
 from bayplan.analysis.answers.moving.defrag import Defrag
 from bayplan.analysis.answers.moving.playing import Step
@@ -41,6 +42,7 @@ def answer_for(world: World) -> tuple[SlowCourse, Defrag]:
     return slow, slow.cluster().defrag("wanting", seconds=SECONDS)
 
 
+@examples(40)
 @given(fragmented())
 def test_moves_hold_when_they_are_carried_out(world: World) -> None:
     slow, found = answer_for(world)
@@ -61,6 +63,7 @@ def test_moves_hold_when_they_are_carried_out(world: World) -> None:
     assert found.bound <= len(found.steps)
 
 
+@examples(40)
 @given(fragmented(), st.data())
 def test_no_move_is_in_vain(world: World, data: st.DataObject) -> None:
     """Without one of the moves the others are not possible or preempt somebody, or the pod has no room."""
@@ -75,6 +78,7 @@ def test_no_move_is_in_vain(world: World, data: st.DataObject) -> None:
     assert WANTED not in slow.where() or slow.evicted
 
 
+@examples(40)
 @given(fragmented())
 def test_where_one_move_is_too_few_no_single_move_makes_room(world: World) -> None:
     """Each pod that may move is put on each node that takes it."""
@@ -102,6 +106,7 @@ def owner_of(pod: Pod) -> str:
     return "".join(each.name for each in pod.metadata.owner_references)
 
 
+@examples(40)
 @given(fragmented())
 def test_nodes_that_can_be_given_back_can_be_drained(world: World) -> None:
     slow = SlowCourse(world)
@@ -117,6 +122,7 @@ def test_nodes_that_can_be_given_back_can_be_drained(world: World) -> None:
     assert len(found.nodes) <= found.bound
 
 
+@examples(40)
 @given(fragmented())
 def test_no_more_nodes_than_the_bound_can_be_drained(world: World) -> None:
     """Each set of one node more, in the order of their names."""

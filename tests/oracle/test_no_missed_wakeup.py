@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracle import wakeup_worlds as worlds
 from tests.oracle.wakeup_worlds import World, fits, is_rejected, shown
+from tests.support.examples import examples
 from tests.support.requeue_hints import is_worth_it
 
 from bayplan.config.loading import load_configuration
@@ -71,7 +72,7 @@ def test_a_change_that_helps_wakes_the_pod(plugin: Any, drawn: st.SearchStrategy
     """One change, one plugin, all nodes."""
     count = 0
 
-    @settings(max_examples=120, database=None)
+    @examples(120, database=None)
     @given(drawn)
     def holds(world: World) -> None:
         nonlocal count

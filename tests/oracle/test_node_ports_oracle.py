@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of
+from tests.support.examples import examples
 
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.framework.contract import Ready, Skip
@@ -93,7 +94,7 @@ def check(state: PortsState, view: View, wanted: Pod, held: Held) -> None:
         assert plugin.filter(state, view, row_array([row])).tolist() == [codes[row]]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(placed=placed_pods(), wanted=pods("wanted"), moves=batches)
 def test_ports_are_the_oracles(placed: list[Pod], wanted: Pod, moves: list[Batch]) -> None:
     """Every node's answer follows its own set of ports through each move, and the first state never changes."""
@@ -128,7 +129,7 @@ def test_ports_are_the_oracles(placed: list[Pod], wanted: Pod, moves: list[Batch
     check(outcome.state, view, wanted, at_first)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(placed=placed_pods(), wanted=pods("wanted"))
 def test_removing_pods_one_by_one_agrees_with_the_cache(placed: list[Pod], wanted: Pod) -> None:
     """Taking a running pod away in a what-if world gives what really removing it gives."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracle.resource_clusters import (
     BASIC,
@@ -21,6 +21,7 @@ from tests.oracle.resource_clusters import (
     taken,
     view_of,
 )
+from tests.support.examples import examples
 
 from bayplan.core.columns import row_array
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs, ResourceWeight
@@ -61,7 +62,7 @@ def balanced_score(on: Node, there: list[Pod], wanted: Pod, names: list[str]) ->
     return 50 + (50 + change) // 2
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(cluster=clusters(), wanted=pods("wanted"), names=st.just(["cpu", "memory"]) | names_subset)
 def test_balance_is_the_oracles(cluster: Cluster, wanted: Pod, names: list[str]) -> None:
     """Every node gets the score of upstream's formula, also where it lacks some resources."""

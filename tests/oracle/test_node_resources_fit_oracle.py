@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracle.resource_clusters import (
     BASIC,
@@ -24,6 +24,7 @@ from tests.oracle.resource_clusters import (
     taken,
     view_of,
 )
+from tests.support.examples import examples
 
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.columns.shapes import PodInfo
@@ -140,7 +141,7 @@ def check_filter(plugin: NodeResourcesFit, info: PodInfo, view: View, cluster: C
     assert plugin.filter(state, view, backwards).tolist() == codes[::-1].tolist()
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(cluster=clusters(), wanted=pods("wanted"), args=ignoring)
 def test_filter_is_the_oracles(cluster: Cluster, wanted: Pod, args: NodeResourcesFitArgs) -> None:
     """Every node fails for the reasons found by counting its pods, alone or among all rows."""
@@ -148,7 +149,7 @@ def test_filter_is_the_oracles(cluster: Cluster, wanted: Pod, args: NodeResource
     check_filter(NodeResourcesFit(args), info, view, cluster, wanted)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(cluster=clusters(), wanted=pods("wanted"), data=st.data())
 def test_what_if_is_the_cluster_with_the_pods_moved(cluster: Cluster, wanted: Pod, data: st.DataObject) -> None:
     """Taking pods away in a what-if view gives what a cluster without them gives."""
@@ -161,7 +162,7 @@ def test_what_if_is_the_cluster_with_the_pods_moved(cluster: Cluster, wanted: Po
     check_filter(NodeResourcesFit(), info, changed, left, wanted)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(cluster=clusters(), wanted=pods("wanted"), strategy=strategies())
 def test_scores_are_the_oracles(cluster: Cluster, wanted: Pod, strategy: ScoringStrategy) -> None:
     """Each strategy gives every node the score found by counting its pods."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of, prepared, verdicts
+from tests.support.examples import examples
 
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.framework.contract import Ready
@@ -152,7 +153,7 @@ def oracle_passes(case: Case, name: str, here: list[Pod]) -> bool:
     return True
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(cases())
 def test_arrays_agree_with_one_node_at_a_time(case: Case) -> None:
     """Every node gets the verdict of the slow version."""
@@ -162,7 +163,7 @@ def test_arrays_agree_with_one_node_at_a_time(case: Case) -> None:
         assert (found[name].ok if found else True) == oracle_passes(case, name, here)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(cases())
 def test_what_if_agrees_with_pods_really_moved(case: Case) -> None:
     """In each node's world its own pods have left and its nominated pods have come; the first state stays."""

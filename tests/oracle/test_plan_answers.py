@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import event, given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from bayplan import Cluster
 from bayplan.model.kinds import Object
@@ -78,6 +79,7 @@ def survives_the_loss_of_each(wanted: list[Pod], counts: dict[str, int]) -> bool
     return True
 
 
+@examples(30)
 @given(pods(), prices)
 def test_the_nodes_hold_the_pods_and_none_below_the_bound_do(wanted: list[Pod], price: dict[str, int]) -> None:
     found = Cluster([*deepcopy(wanted)]).plan(catalog(price), seconds=SECONDS)
@@ -91,6 +93,7 @@ def test_the_nodes_hold_the_pods_and_none_below_the_bound_do(wanted: list[Pod], 
             assert not placed(wanted, {"small": small, "large": large}), f"{small} small and {large} large are enough"
 
 
+@examples(30)
 @given(pods(), prices)
 def test_with_a_node_gone_the_bound_holds_as_well(wanted: list[Pod], price: dict[str, int]) -> None:
     found = Cluster([*deepcopy(wanted)]).plan(catalog(price), survive="node", seconds=SECONDS)

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of, prepared, raw_and_normal_scores
+from tests.support.examples import examples
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array
@@ -337,7 +338,7 @@ def moves_in(world: World) -> st.SearchStrategy[list[tuple[Pod, Node]]]:
 # Tests.
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(worlds())
 def test_filter(world: World) -> None:
     """Every node gets the code that counting by hand gives."""
@@ -353,7 +354,7 @@ def test_filter(world: World) -> None:
             assert codes[row] == oracle_code(constraints, totals, judged, world.wanting)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(worlds((HARD,)), st.data())
 def test_what_if(world: World, data: st.DataObject) -> None:
     """After pods came and went on all nodes at once, each node is judged as if only its own had."""
@@ -380,7 +381,7 @@ def test_what_if(world: World, data: st.DataObject) -> None:
     np.testing.assert_array_equal(plugin.filter(outcome.state, view, ALL_ROWS), before)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(worlds((HARD,)), st.data())
 def test_what_if_equals_moving_pods_for_good(world: World, data: st.DataObject) -> None:
     """Where upstream's bookkeeping is exact, a node without some pods is judged as in a cluster that lacks them."""
@@ -412,7 +413,7 @@ def key(named: Pod) -> str:
     return f"{named.metadata.namespace}/{named.metadata.name}"
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.one_of(worlds(), worlds_with_few_pods()), st.data())
 def test_scores(world: World, data: st.DataObject) -> None:
     """Raw and normalised scores over any feasible subset are those computed by hand."""

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from tests.oracle.preemption_clusters import PRIORITY, World, crowds, key_of, placed, worlds
 from tests.support.caches import cache_of
+from tests.support.examples import examples
 from tests.support.preemption_attempts import default_profile, tried_in
 
 from bayplan.core.columns import row_array
@@ -229,18 +229,10 @@ def note(outcomes: dict[str, Outcome]) -> None:
             event(f"failure: {outcome.failure.plugin or outcome.failure.reasons[0][:20]}")
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(worlds())
 def test_wavefront(world: World) -> None:
     """Statuses, attempts, victims, violations and the choice are those of trying nodes one by one."""
-    assert_wavefront_agrees(world)
-
-
-@pytest.mark.slow
-@settings(max_examples=400)
-@given(worlds())
-def test_wavefront_at_length(world: World) -> None:
-    """As `test_wavefront`, with more clusters."""
     assert_wavefront_agrees(world)
 
 

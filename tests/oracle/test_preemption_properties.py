@@ -12,10 +12,10 @@ from copy import deepcopy
 from typing import Any
 
 import msgspec
-import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from tests.oracle.preemption_clusters import PRIORITY, World, key_of, worlds
+from tests.support.examples import examples
 from tests.support.preemption_attempts import default_profile
 
 from bayplan import Cluster
@@ -90,22 +90,14 @@ def assert_spared_in_order(world: World, node: str, victims: list[str], trials: 
     assert gone == set(victims)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(worlds(always=("cpu",)))
 def test_candidates_are_sound(world: World) -> None:
     """Victims are lower, needed, enough, and tried in order."""
     assert_sound(world)
 
 
-@pytest.mark.slow
-@settings(max_examples=200)
-@given(worlds(always=("cpu",)))
-def test_candidates_are_sound_at_length(world: World) -> None:
-    """As `test_candidates_are_sound`, with more clusters."""
-    assert_sound(world)
-
-
-@settings(max_examples=60)
+@examples(60)
 @given(worlds(always=("cpu",)))
 def test_policy_never(world: World) -> None:
     """Such a pod evicts nobody, whatever it would gain."""
@@ -202,16 +194,8 @@ def assert_nothing_over_committed(world: World, pods: Collection[Pod]) -> None:
         assert counts[name] <= max(first_counts[name], int(allocatable["pods"]))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(worlds(), arrivals())
 def test_placing_one_after_another(world: World, new: list[Pod]) -> None:
     """No node is over-committed, only lower pods go, and reusing what is known changes nothing."""
-    assert_placement_sound(world, new)
-
-
-@pytest.mark.slow
-@settings(max_examples=200)
-@given(worlds(), arrivals())
-def test_placing_one_after_another_at_length(world: World, new: list[Pod]) -> None:
-    """As `test_placing_one_after_another`, with more clusters."""
     assert_placement_sound(world, new)

@@ -7,7 +7,7 @@ Random sequences of changes and decisions, each test with an emphasis of its own
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from tests.oracle.changing_clusters import PRIORITIES, Changing, Step, take_step
 from tests.oracle.changing_sequences import (
     AGAIN,
@@ -20,6 +20,7 @@ from tests.oracle.changing_sequences import (
     WAITING_SEQUENCES,
 )
 from tests.oracle.comparing_decisions import PROFILES, act, agreed, play
+from tests.support.examples import examples
 
 from bayplan.core import deciding, ranking, scales, standing
 from bayplan.core.columns import changes, counters, labels, levels, name_ranks, nodes
@@ -29,8 +30,7 @@ from bayplan.core.plugins.pod_topology_spread import grouping as spread_grouping
 from bayplan.core.plugins.pod_topology_spread import scoring as spread_scoring
 from bayplan.core.preemption import candidates
 
-QUICK = settings(max_examples=50, deadline=None, report_multiple_bugs=False)
-LONG = settings(QUICK, max_examples=300)
+QUICK = examples(50, deadline=None, report_multiple_bugs=False)
 
 #: A node is the first to name a resource, then pods go and come.
 NEW_RESOURCE: list[Step] = [("node", 0, 4, 1), ("remove", 0, 0, 0), ("run", 0, 0, 0)]
@@ -276,38 +276,6 @@ KEPT_FOR_ONE_THAT_COUNTS: list[Step] = [
 def test_preempting_with_an_eye_on_others_changes_nothing(steps: list[Step]) -> None:
     """The same for pods that evict others and are spread, or kept together or apart."""
     play(steps)
-
-
-@pytest.mark.slow
-@LONG
-@given(PREEMPTING_SEQUENCES)
-def test_preempting_with_an_eye_on_others_changes_nothing_at_length(steps: list[Step]) -> None:
-    """The same, with many more sequences."""
-    play(steps, rebuilds=False)
-
-
-@pytest.mark.slow
-@LONG
-@given(SEQUENCES)
-def test_reuse_changes_nothing_at_length(steps: list[Step]) -> None:
-    """The same, with many more sequences."""
-    play(steps, rebuilds=False)
-
-
-@pytest.mark.slow
-@LONG
-@given(RELABELLING_SEQUENCES)
-def test_a_changed_node_is_followed_at_length(steps: list[Step]) -> None:
-    """The same where node objects change all the time, with many more sequences."""
-    play(steps, rebuilds=False)
-
-
-@pytest.mark.slow
-@LONG
-@given(WAITING_SEQUENCES)
-def test_trying_again_in_vain_changes_nothing_at_length(steps: list[Step]) -> None:
-    """The same for pods that fit nowhere, with many more sequences."""
-    play(steps, rebuilds=False)
 
 
 def test_every_kind_of_decision_occurs() -> None:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of
+from tests.support.examples import examples
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray, row_array
@@ -82,7 +83,7 @@ def take_step(cache: Cache, number: int, step: tuple[int, bool, int]) -> None:
         cache.remove_pod(present[which % len(present)])
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(scenes(), steps, st.booleans())
 def test_groups_that_follow_give_what_scoring_one_by_one_gives(
     scene: Scene, taken: list[tuple[int, bool, int]], asks_each_time: bool

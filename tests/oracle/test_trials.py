@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.oracle.placing_slowly import PROFILE, world_objects
 from tests.oracle.preemption_clusters import World, wanting_pods, worlds
 from tests.support.caches import cache_of, content_of
+from tests.support.examples import examples
 
 from bayplan.analysis.placement import Placer
 from bayplan.core.cache import Cache
@@ -38,7 +39,7 @@ def fail(cache: Cache, node: str) -> None:
     cache.remove_node(node)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(worlds(), coming_pods(), st.data())
 def test_decisions_in_trials_are_those_of_new_caches(world: World, coming: list[Pod], data: st.DataObject) -> None:
     objects: list[Object] = world_objects(world)

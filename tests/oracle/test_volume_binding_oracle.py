@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of, prepared, verdicts
+from tests.support.examples import examples
 
 from bayplan.core.columns import row_array
 from bayplan.core.feature_gates import FeatureGates
@@ -207,7 +208,7 @@ def oracle(case: Case, here: Node) -> tuple[list[str], list[tuple[str, str]]]:
     return reasons + [VOLUME_MISSING] * missing, bindings
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(cases())
 def test_arrays_agree_with_one_node_at_a_time(case: Case) -> None:
     """Every node gets the reasons of the slow version, and where it passes the same bindings."""
@@ -263,7 +264,7 @@ def slow_score(case: Case, chosen: PodVolumes, here: Node) -> int:
     return floor(Fraction(sum(worth), len(worth)) + Fraction(1, 2)) if worth else 0
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(cases())
 def test_scores_by_capacity_agree_with_one_node_at_a_time(case: Case) -> None:
     plugin = VolumeBinding(gates=FeatureGates(storage_capacity_scoring=True))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of, prepared
+from tests.support.examples import examples
 
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.framework.contract import Skip
@@ -139,7 +140,7 @@ def oracle(case: Case, *, moved: bool) -> dict[str, int] | None:
     return codes
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(cases())
 def test_arrays_agree_with_one_pod_at_a_time(case: Case) -> None:
     """Verdicts as things are, and in worlds where pods left and nominated pods came."""

@@ -9,12 +9,14 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.oracle.preemption_clusters import HOST, World, key_of
 from tests.oracle.settling_clusters import SlowCourse, again, names_of, plain, returns, settings_of
+from tests.support.examples import examples
 
 from bayplan.analysis.answers.course import Cause
 from bayplan.analysis.answers.whatif import WhatIf
 from bayplan.model.pod import Pod
 
 
+@examples(40)
 @given(settings_of())
 def test_every_pod_said_to_be_evicted_is_evicted_by_place_and_no_other(setting: tuple[World, list[Pod]]) -> None:
     world, (new, *waiting) = setting
@@ -61,6 +63,7 @@ def _check_ends(
     assert {each.pod for each in found.lost} == {*before, *waited} - {*after, *waits}
 
 
+@examples(40)
 @given(settings_of(), st.data())
 def test_what_follows_when_a_node_and_a_pod_are_deleted_and_a_node_is_added(
     setting: tuple[World, list[Pod]], data: st.DataObject

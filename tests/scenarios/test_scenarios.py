@@ -9,8 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
-
-from bayplan.testing.scenario import rewritten
+from tests.scenarios.scenario import rewritten
 
 SCENARIOS = sorted(Path(__file__).parent.glob("*.txt"))
 UPDATE = "BAYPLAN_UPDATE"

@@ -7,13 +7,13 @@ from collections import defaultdict
 from contextlib import suppress
 
 import pytest
+from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
+from tests.support.checkers import check_always
 
 from bayplan.core.actions import Evict
 from bayplan.core.decision import Decision
 from bayplan.core.preemption.safety import UPSTREAM, ForeignVictims, PreemptionSafety
 from bayplan.model.time_units import MINUTE, SECOND
-from bayplan.testing.checkers import check_always
-from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_for
 
 #: Limits that no world of this size reaches.

@@ -12,6 +12,8 @@ from dataclasses import fields
 from typing import Any, get_args
 
 import pytest
+from tests.random_worlds.character import LATENCIES
+from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
 
 from bayplan.analysis.simulation.inputs.commands import Command
 from bayplan.config.loading import load_configuration
@@ -29,8 +31,6 @@ from bayplan.model.kinds import KINDS
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
-from bayplan.testing.random_character import LATENCIES
-from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 from bayplan.worlds.delays import Latencies
 from bayplan.worlds.faults import Faults
 

@@ -17,6 +17,14 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
+from tests.support.checkers import (
+    check_always,
+    check_devices_not_shared,
+    check_not_overcommitted,
+    check_quiet,
+    check_settled,
+)
 
 from bayplan.cli.main import cli, run
 from bayplan.core.actions import Evict
@@ -29,14 +37,6 @@ from bayplan.model.storage import StorageClass
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.serving.metrics.registry import Metrics
 from bayplan.store import Store
-from bayplan.testing.checkers import (
-    check_always,
-    check_devices_not_shared,
-    check_not_overcommitted,
-    check_quiet,
-    check_settled,
-)
-from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.journal import FORMAT, JournalWriter, Player, read_head, scheduler_for
 from bayplan.worlds.live_observers import LiveObserver

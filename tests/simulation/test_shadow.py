@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
+from tests.support.checkers import check_always
 from tests.support.shadow_stage import VirtualShadow
 
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.model.time_units import SECOND
-from bayplan.testing.checkers import check_always
-from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_for
 from bayplan.worlds.shadow_findings import AGREED, Findings
 

@@ -11,7 +11,9 @@ from typing import Any
 from zlib import crc32
 
 import pytest
+from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
 from tests.simulation.test_random_worlds import CALM_SECONDS, check_at_rest
+from tests.support.checkers import check_always, check_devices_not_shared, check_not_overcommitted
 
 from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
@@ -28,8 +30,6 @@ from bayplan.core.reservations import Reservations
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import View
 from bayplan.model.time_units import SECOND
-from bayplan.testing.checkers import check_always, check_devices_not_shared, check_not_overcommitted
-from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 from bayplan.worlds.guarded import GuardedScheduler
 from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_for
 

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
+from tests.scenarios.transcript import Seen
 from tests.stories.recording import MILLISECOND, Story
-
-from bayplan.testing.transcript import Seen
 
 #: The scheduler sends from several goroutines: closer together than this, order says nothing.
 SWAPPED_WITHIN = 10 * MILLISECOND

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
+from tests.scenarios.transcript import Seen, seen_in
 from tests.stories.objects import PRIORITY_CLASSES, made
 from tests.stories.recording import MILLISECOND, Line, Story
 
@@ -35,7 +36,6 @@ from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 from bayplan.store import Store
 from bayplan.testing.builders import namespace
-from bayplan.testing.transcript import Seen, seen_in
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.performing import EmittedEvent
 from bayplan.worlds.simulated import SimulatedWorld

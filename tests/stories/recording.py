@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.scenarios.transcript import Face, Seen, differences, said_by
 from tests.stories.requests import Fault, asked, faults_in, read_of_pods
-
-from bayplan.testing.transcript import Face, Seen, differences, said_by
 
 MILLISECOND = 1_000_000
 UID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")

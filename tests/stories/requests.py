@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bayplan.testing.transcript import Seen
+from tests.scenarios.transcript import Seen
 
 Line = dict[str, Any]
 

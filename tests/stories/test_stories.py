@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.scenarios.transcript import Seen
 from tests.stories.comparing import Apart, Terms, compare
 from tests.stories.extending import EXTENDERS, Extended
 from tests.stories.player import Play
 from tests.stories.recording import Story, read_stories
 from tests.stories.special import Foreign, Restart
-
-from bayplan.testing.transcript import Seen
 
 ONE_EVICTION = "a victim that two preemptors choose is evicted once, and tells of it once"
 NO_ERROR_ON_RUNNING = "a pod that runs is bound; whose binding it was is no failure of the pod's"

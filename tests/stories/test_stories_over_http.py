@@ -19,6 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests.scenarios.transcript import Seen
 from tests.stories.comparing import Apart, Terms, compare
 from tests.stories.electing import RefusedLease, TwoSchedulers
 from tests.stories.extending import EXTENDERS
@@ -40,7 +41,6 @@ from tests.stories.troubled_watches import ServerDown, TroubledWatches
 from bayplan.apiserver.http import watching
 from bayplan.client import event_writes, sending
 from bayplan.client.backoff import Backoff
-from bayplan.testing.transcript import Seen
 from bayplan.worlds import embedded
 
 DONE_ALREADY = "a volume that is kept for the claim already is not written again"

@@ -57,6 +57,8 @@ PUBLIC = {
 """Definitions that others use, with who does."""
 
 _NOBODY = Tree({})
+#: A module and a line of it.
+Place = tuple[str, int]
 
 
 def dead_definitions(tree: Tree, users: Tree = _NOBODY) -> set[str]:
@@ -74,7 +76,7 @@ def _judged(module: str, parsed: ast.Module, uses: _Uses) -> Iterator[tuple[str,
     for name, node in _definitions(parsed):
         yield f"{module}.{name}", uses.of_name(module, name, node)
         for method in _methods(node):
-            yield f"{module}.{name}.{method.name}", uses.of_method(method)
+            yield f"{module}.{name}.{method.name}", uses.of_method(module, method)
 
 
 def _definitions(module: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
@@ -99,8 +101,8 @@ class _Uses:
 
     def __init__(self, *trees: Tree) -> None:
         self._modules = {module for tree in trees for module in tree.modules}
-        self._names: dict[tuple[str, str], list[ast.AST]] = {}
-        self._attributes: dict[str, list[ast.AST]] = {}
+        self._names: dict[tuple[str, str], list[Place]] = {}
+        self._attributes: dict[str, list[Place]] = {}
         self._passed_on: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for tree in trees:
             for module, parsed in tree.modules.items():
@@ -117,17 +119,17 @@ class _Uses:
                     for alias in names:
                         known_as = alias.asname or alias.name
                         if known_as in loaded:
-                            self._names.setdefault((source, alias.name), []).append(node)
+                            self._names.setdefault((source, alias.name), []).append((module, node.lineno))
                         else:
                             self._passed_on.setdefault((source, alias.name), []).append((module, known_as))
                 case ast.Name(id=name, ctx=ast.Load()):
-                    self._names.setdefault((module, name), []).append(node)
+                    self._names.setdefault((module, name), []).append((module, node.lineno))
                 case ast.Attribute(value=value, attr=name):
-                    self._attributes.setdefault(name, []).append(node)
+                    self._attributes.setdefault(name, []).append((module, node.lineno))
                     if isinstance(value, ast.Name) and value.id in aliases:
-                        self._names.setdefault((aliases[value.id], name), []).append(node)
+                        self._names.setdefault((aliases[value.id], name), []).append((module, node.lineno))
                 case ast.Constant(value=str(text)):
-                    self._attributes.setdefault(text, []).append(node)
+                    self._attributes.setdefault(text, []).append((module, node.lineno))
 
     def _aliases(self, nodes: list[ast.AST]) -> dict[str, str]:
         """Names that stand for modules."""
@@ -140,15 +142,15 @@ class _Uses:
 
     def of_name(self, module: str, name: str, definition: ast.stmt) -> bool:
         places = [(module, name), *self._passed_on.get((module, name), [])]
-        return any(_outside(self._names.get(place, []), definition) for place in places)
+        return any(_outside(self._names.get(place, []), module, definition) for place in places)
 
-    def of_method(self, method: Function) -> bool:
-        return _outside(self._attributes.get(method.name, []), method)
+    def of_method(self, module: str, method: Function) -> bool:
+        return _outside(self._attributes.get(method.name, []), module, method)
 
 
-def _outside(uses: list[ast.AST], definition: ast.stmt) -> bool:
-    own = set(ast.walk(definition))
-    return any(node not in own for node in uses)
+def _outside(uses: list[Place], module: str, definition: ast.stmt) -> bool:
+    lines = range(definition.lineno, (definition.end_lineno or definition.lineno) + 1)
+    return any(where != module or line not in lines for where, line in uses)
 
 
 def test_nothing_is_defined_that_nothing_uses() -> None:

@@ -3,7 +3,7 @@
 `builders` makes Kubernetes objects in one line each. `check_plugin` holds any plugin to its contract (`RULES`),
 `compare_plugins` compares two, both on clusters that `small_scene` draws from seeds. `would_wake` says whether a change
 brings a rejected pod back. `cluster` runs a whole cluster, with a Kubernetes API for the clients under test. Nothing in
-the product imports this package. What is not exported here serves the project's own tests.
+the product imports this package.
 """
 
 from typing import TYPE_CHECKING, Any

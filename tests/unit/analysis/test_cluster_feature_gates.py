@@ -5,6 +5,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
+from tests.support.devices import DRIVER as GPU_DRIVER
+from tests.support.devices import (
+    asks,
+    asks_first_of,
+    claim_of,
+    device,
+    device_class,
+    held,
+    slice_of,
+    taint_rule,
+    with_claims,
+)
 
 from bayplan import Cluster
 from bayplan.model.kinds import Object
@@ -24,18 +36,6 @@ from bayplan.model.resource_claims import (
 )
 from bayplan.model.storage import CSIDriver, CSIDriverSpec, CSIStorageCapacity
 from bayplan.testing.builders import claim, csi_node, node, pod, storage_class, volume
-from bayplan.testing.devices import DRIVER as GPU_DRIVER
-from bayplan.testing.devices import (
-    asks,
-    asks_first_of,
-    claim_of,
-    device,
-    device_class,
-    held,
-    slice_of,
-    taint_rule,
-    with_claims,
-)
 
 FITS = "fits"
 SHARE_OR_NOT = {True: asks("gpu", capacity={"memory": "1Gi"}), False: asks("gpu")}

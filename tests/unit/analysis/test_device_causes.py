@@ -5,6 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.devices import (
+    DRIVER,
+    asks,
+    asks_first_of,
+    claim_of,
+    device,
+    device_class,
+    held,
+    slice_of,
+    with_claims,
+)
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.kinds import Object
@@ -20,17 +31,6 @@ from bayplan.model.resource_claims import (
     ResourcePool,
 )
 from bayplan.testing.builders import node, pod
-from bayplan.testing.devices import (
-    DRIVER,
-    asks,
-    asks_first_of,
-    claim_of,
-    device,
-    device_class,
-    held,
-    slice_of,
-    with_claims,
-)
 
 GPU = f'device.driver == "{DRIVER}"'
 MODEL_A = f'device.attributes["{DRIVER}"].model == "a"'

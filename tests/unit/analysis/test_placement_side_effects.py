@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.devices import asks, claim_of, device, device_class, held, slice_of, with_claims
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.kinds import Object
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.model.resource_claims import CLAIM_FINALIZER, Device, ResourceClaim
 from bayplan.testing.builders import claim, node, pod, storage_class, volume
-from bayplan.testing.devices import asks, claim_of, device, device_class, held, slice_of, with_claims
 
 
 def test_a_volume_is_given_to_one_pod_only() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.support.api_server import PODS, Api
 from tests.support.api_server import pod as pod_document
+from tests.support.devices import DRIVER, asks, claim_of, device_class, held, owned
 from tests.support.scripted_client import Answer, ServingClient, refusal
 from tests.support.virtual_time import run_virtually, virtual_ns
 
@@ -20,7 +21,6 @@ from bayplan.model.pod import Container, Pod, ResourceRequirements
 from bayplan.model.resource_claims import CLAIM_FINALIZER, EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
 from bayplan.model.time_units import MILLISECOND
 from bayplan.testing.builders import pod
-from bayplan.testing.devices import DRIVER, asks, claim_of, device_class, held, owned
 
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.support.controller_stage import Stage
+from tests.support.devices import asks, claim_of, device, held, slice_of
 
 from bayplan.controllers.device_driver import DeviceDriver
 from bayplan.model.resource_claims import ResourceClaim, ResourceSlice
 from bayplan.model.timestamps import format_time
-from bayplan.testing.devices import asks, claim_of, device, held, slice_of
 
 
 def slice_with(**annotations: str) -> ResourceSlice:

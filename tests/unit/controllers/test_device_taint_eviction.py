@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.support.controller_stage import Stage
+from tests.support.devices import asks, claim_of, device, held, slice_of, with_claims
 
 from bayplan.controllers.device_taint_eviction import DeviceTaintEvictionController
 from bayplan.controllers.garbage_collector import GarbageCollector
@@ -12,7 +13,6 @@ from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import DeviceTaint, DeviceToleration, ResourceClaim, ResourceSlice
 from bayplan.model.structs import replace
 from bayplan.testing.builders import pod
-from bayplan.testing.devices import asks, claim_of, device, held, slice_of, with_claims
 
 NO_EXECUTE = "NoExecute"
 BAD = DeviceTaint(key="bad", effect=NO_EXECUTE)

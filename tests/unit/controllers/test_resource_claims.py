@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+from tests.support.devices import asks, claim_of, claim_template, held, with_claims
 from tests.support.workload_stage import Workloads
 
 from bayplan.controllers.garbage_collector import GarbageCollector
@@ -11,7 +12,6 @@ from bayplan.controllers.resource_claims import ResourceClaimController, claim_f
 from bayplan.model.pod import Pod, PodResourceClaim
 from bayplan.model.resource_claims import CLAIM_FINALIZER, ResourceClaim
 from bayplan.testing.builders import pod
-from bayplan.testing.devices import asks, claim_of, claim_template, held, with_claims
 
 
 def stage() -> Workloads:

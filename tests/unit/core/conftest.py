@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.checkers import check_always
 
 from bayplan.core.scheduler import Scheduler
-from bayplan.testing.checkers import check_always
 
 
 @pytest.fixture(autouse=True)

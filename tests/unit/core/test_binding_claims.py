@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
+from tests.support.devices import asks, claim_of, device, device_class, held, owned, slice_of, with_claims
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
@@ -24,7 +25,6 @@ from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelecto
 from bayplan.model.resource_claims import EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
 from bayplan.model.structs import replace
 from bayplan.testing.builders import node, pod
-from bayplan.testing.devices import asks, claim_of, device, device_class, held, owned, slice_of, with_claims
 
 SECOND = 10**9
 GPU = "example.com/gpu"

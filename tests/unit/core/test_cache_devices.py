@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.support import devices
 
 from bayplan.core.cache import Cache
 from bayplan.model.resource_claims import ResourceSlice
-from bayplan.testing import devices
 from bayplan.testing.builders import node
 
 RESOURCE = "example.com/device"

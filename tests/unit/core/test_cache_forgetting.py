@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.support.preemption_attempts import default_profile
+from tests.support.vocabularies import vocabularies, worked_out
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import counters as counters_module
@@ -15,7 +16,6 @@ from bayplan.core.decision import Fits, NeedsPreemption
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod
-from bayplan.testing.in_use import vocabularies, worked_out
 from bayplan.testing.pods import PodBuilder
 
 HOST = "kubernetes.io/hostname"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.support.devices import asks, claim_of, device, device_class, slice_of
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
@@ -16,7 +17,6 @@ from bayplan.model.kinds import Object
 from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import HOSTNAME
 from bayplan.testing.builders import claim, namespace, node, pod, storage_class, volume
-from bayplan.testing.devices import asks, claim_of, device, device_class, slice_of
 
 WAITS = "default/waits"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.devices import asks, claim_of, device, device_class, slice_of, taint_rule, with_claims
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
@@ -13,7 +14,6 @@ from bayplan.model.meta import ObjectMeta
 from bayplan.model.resource_claims import DeviceTaintSelector
 from bayplan.model.structs import replace
 from bayplan.testing.builders import node, pod
-from bayplan.testing.devices import asks, claim_of, device, device_class, slice_of, taint_rule, with_claims
 
 RULE = taint_rule("broken", device="d0")
 ELSEWHERE = replace(RULE, spec=replace(RULE.spec, device_selector=DeviceTaintSelector(pool="n2")))

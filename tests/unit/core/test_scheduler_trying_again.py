@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.decision_checks import ChoiceChecker
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
@@ -15,7 +16,6 @@ from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object
 from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.testing.builders import node, pod
-from bayplan.testing.decision_checks import ChoiceChecker
 
 NOW = 1_700_000_000 * SECOND
 SEVERAL = 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
+from tests.support.devices import asks, claim_of, device, device_class, slice_of, with_claims, with_condition
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
@@ -17,7 +18,6 @@ from bayplan.model.resource_claims import ResourceClaim, ResourceClaimStatus
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import node, pod
-from bayplan.testing.devices import asks, claim_of, device, device_class, slice_of, with_claims, with_condition
 
 UID = "pod-default-p"
 BIND = Bind("default/p", UID, "n1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
+from tests.support.devices import asks, claim_of, held
 
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import (
@@ -15,7 +16,6 @@ from bayplan.model.resource_claims import (
 )
 from bayplan.store import ApiError, Store
 from bayplan.testing.builders import pod
-from bayplan.testing.devices import asks, claim_of, held
 from bayplan.worlds import claim_writing
 
 USER = pod("p").obj()

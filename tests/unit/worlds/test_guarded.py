@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from tests.support.checkers import check_always
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
@@ -24,7 +25,6 @@ from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import node, pod
-from bayplan.testing.checkers import check_always
 from bayplan.worlds.bugs import ATTEMPT, EVENT, RESTORING
 from bayplan.worlds.guarded import LEFT_OUT_NS, SUSPICION_NS, GuardedScheduler
 from bayplan.worlds.patience import NothingWorksError

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.support import devices
 
 from bayplan.core.actions import Bind
 from bayplan.core.events import BindAnswered, Event, ObjectAdded, ObjectChanged, ObjectRemoved, VolumesAnswered
 from bayplan.core.on_the_way import BindingUnderWay
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import replace
-from bayplan.testing import devices
 from bayplan.testing.builders import pod
 from bayplan.worlds.ledger import Ledger
 

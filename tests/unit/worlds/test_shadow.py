@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.checkers import check_always
 from tests.support.shadow_stage import VirtualShadow
 
 from bayplan.config.loading import load_configuration
@@ -14,7 +15,6 @@ from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import NodeBuilder, node, pod
 from bayplan.testing.building import Builder
-from bayplan.testing.checkers import check_always
 from bayplan.testing.pods import PodBuilder
 from bayplan.worlds.shadow import GIVES_WAY_NS, PATIENCE_NS
 from bayplan.worlds.shadow_findings import Agreement, Findings

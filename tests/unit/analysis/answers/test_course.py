@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.changed_clusters import course_of, owned
+from tests.support.devices import asks, claim_of, device_class, held, with_claims
 
 from bayplan import Cluster
 from bayplan.analysis.answers.asking import Asking
@@ -11,7 +12,6 @@ from bayplan.model.conditions import is_ready
 from bayplan.model.kinds import Object
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.testing import builders as make
-from bayplan.testing.devices import asks, claim_of, device_class, held, with_claims
 
 ONE, TWO = make.node("a").capacity(cpu="2"), make.node("b").capacity(cpu="2")
 

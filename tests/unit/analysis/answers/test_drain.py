@@ -6,6 +6,7 @@ from copy import deepcopy
 
 import pytest
 from tests.support.changed_clusters import cluster_of, owned
+from tests.support.devices import asks, claim_template, device, device_class, slice_of
 
 from bayplan import Cluster
 from bayplan.analysis.answers.drain import Draining, nodes_named
@@ -13,7 +14,6 @@ from bayplan.controllers.budgets.evicting import MIRROR_ANNOTATION
 from bayplan.model.errors import InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.testing import builders as make
-from bayplan.testing.devices import asks, claim_template, device, device_class, slice_of
 from bayplan.testing.pods import PodBuilder
 
 A, B = make.node("a").capacity(cpu="4").label("pool", "x"), make.node("b").capacity(cpu="4").label("pool", "x")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.support.caches import cache_of, raw_and_normal_scores
+from tests.support.devices import DRIVER, asks, claim_of, device, device_class, held, slice_of
 
 from bayplan.analysis.placement import place_pods
 from bayplan.analysis.tie_breaks import smallest_name
@@ -21,7 +22,6 @@ from bayplan.core.plugins.node_resources_balanced_allocation import NodeResource
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod
-from bayplan.testing.devices import DRIVER, asks, claim_of, device, device_class, held, slice_of
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

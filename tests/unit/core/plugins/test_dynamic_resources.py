@@ -6,6 +6,18 @@ from typing import Any
 
 import pytest
 from tests.support.caches import cache_of, prepared, raw_and_normal_scores, verdicts
+from tests.support.devices import (
+    DRIVER,
+    asks,
+    asks_first_of,
+    claim_of,
+    device,
+    device_class,
+    held,
+    owned,
+    slice_of,
+    with_claims,
+)
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS
@@ -42,18 +54,6 @@ from bayplan.model.resource_claims import (
     ResourceSlice,
 )
 from bayplan.testing.builders import node, pod
-from bayplan.testing.devices import (
-    DRIVER,
-    asks,
-    asks_first_of,
-    claim_of,
-    device,
-    device_class,
-    held,
-    owned,
-    slice_of,
-    with_claims,
-)
 
 MINE = f'device.attributes["{DRIVER}"]'
 CANNOT = "cannot allocate all claims"

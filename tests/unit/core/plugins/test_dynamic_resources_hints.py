@@ -6,6 +6,7 @@ from copy import deepcopy
 
 import pytest
 from tests.support.caches import cache_of
+from tests.support.devices import asks, claim_of, device, device_class, held, owned, slice_of, with_claims
 from tests.support.requeue_hints import is_worth_it, registered
 
 from bayplan.core.framework.requeue import ActionType, EventResource
@@ -16,7 +17,6 @@ from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.testing.builders import node, pod
-from bayplan.testing.devices import asks, claim_of, device, device_class, held, owned, slice_of, with_claims
 
 POD = pod("p").obj()
 

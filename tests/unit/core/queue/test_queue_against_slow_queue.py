@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.support.examples import examples
 from tests.unit.core.queue.slow_queue import SlowPod, SlowQueue
 from tests.unit.core.queue.stage import (
     ASSIGNED_POD_ADD,
@@ -261,5 +261,5 @@ class QueueMachine(RuleBasedStateMachine):
         assert len(self.queue.nominations) == 0 or self.flying
 
 
-QueueMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
+QueueMachine.TestCase.settings = examples(150, stateful_step_count=50, deadline=None)
 TestQueueAgainstSlowQueue = QueueMachine.TestCase

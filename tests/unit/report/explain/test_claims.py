@@ -5,18 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from bayplan.analysis.device_report import claims_report
-from bayplan.core.cache import Cache
-from bayplan.model.kinds import Object
-from bayplan.model.pod import Pod
-from bayplan.model.resource_claims import DeviceConstraint, DeviceTaint, ResourcePool
-from bayplan.model.structs import replace
-from bayplan.report.answers.terminal import terminal_parts
-from bayplan.report.explain.claims import claim_parts
-from bayplan.report.terminal import rendered
-from bayplan.testing.builders import node, pod
-from bayplan.testing.devices import (
+from tests.support.devices import (
     DRIVER,
     asks,
     asks_first_of,
@@ -28,6 +17,17 @@ from bayplan.testing.devices import (
     with_claims,
     with_condition,
 )
+
+from bayplan.analysis.device_report import claims_report
+from bayplan.core.cache import Cache
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import DeviceConstraint, DeviceTaint, ResourcePool
+from bayplan.model.structs import replace
+from bayplan.report.answers.terminal import terminal_parts
+from bayplan.report.explain.claims import claim_parts
+from bayplan.report.terminal import rendered
+from bayplan.testing.builders import node, pod
 
 MODEL_A = f'device.attributes["{DRIVER}"].model == "a"'
 OBJECTS: tuple[Object, ...] = (

@@ -1,20 +1,19 @@
-"""The commands that users give a cluster: one language for timelines and scenarios.
+"""The verbs of a timeline: what users do to a cluster.
 
-Takes a step as a map, `{cordon: node-3}` or `{scale: shop/deployment/web, replicas: 5}`, or as a line of words,
-`cordon node-3` or `scale shop/deployment/web 5`; gives a `Command`. Whether an object of that name exists is known only
-when the command runs.
+Takes a step as a map, `{cordon: node-3}` or `{scale: shop/deployment/web, replicas: 5}`; gives a `Command`. Whether an
+object of that name exists is known only when the command runs.
 
-    apply: app.yaml              a file or folder, or a list of them; or objects, written out (maps only)
+    apply: app.yaml              a file or folder, or a list of them; or objects, written out
     delete: shop/job/report      [[NAMESPACE/]KIND/]NAME, or a list of them; `grace: 0s` for pods
     scale: shop/deployment/web   `replicas: 5`
     cordon: node-3               also uncordon, drain, fail (the machine stops) and recover; one node or a list
     taint: node-2                `with: gpu=yes:NoSchedule`; `gpu:NoSchedule-` or `gpu-` removes it
-    label: node-2                `with: {zone: b, old: null}`, as words `zone=b old-`; null removes it. `pod/web`: a pod
+    label: node-2                `with: {zone: b, old: null}`; null removes it. `pod/web`: a pod
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,29 +71,6 @@ def read_command(step: Step, folder: Path, beside: tuple[str, ...] = ()) -> Comm
     if others:
         raise BadStep(others[0], f"not allowed with {verbs[0]}; allowed: {', '.join(known)}")
     return VERBS[verbs[0]].read(step, folder)
-
-
-def step_of_words(verb: str, words: Sequence[str]) -> Step:
-    """The step for a line of words: the verb, a name, and what belongs to its companion."""
-    name, *rest = words or [""]
-    companion = VERBS[verb].companion
-    if not name or (rest and not companion):
-        raise BadStep(verb, "expected one name" if not companion else f"expected a name and {companion}")
-    if not rest:
-        return {verb: name}
-    value: Any = rest
-    if verb == "scale":
-        value = int(rest[0]) if rest[0].isdigit() else rest[0]
-    elif verb == "label":
-        value = dict(map(_label_pair, rest))
-    elif verb == "delete":
-        value = rest[0]
-    return {verb: name, companion: value}
-
-
-def _label_pair(word: str) -> tuple[str, str | None]:
-    key, equals, value = word.partition("=")
-    return (key, value) if equals else (word.removesuffix("-"), None)
 
 
 def read_duration(step: Step, field: str) -> int:

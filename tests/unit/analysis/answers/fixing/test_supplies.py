@@ -5,13 +5,13 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
+from tests.support.devices import asks, claim_of, claim_template, device, device_class, slice_of
 
 from bayplan.analysis.answers.fixing.answer import Change, Kind
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.testing import builders as make
-from bayplan.testing.devices import asks, claim_of, claim_template, device, device_class, slice_of
 
 ZONE = "topology.kubernetes.io/zone"
 LATE, STATIC = "WaitForFirstConsumer", "kubernetes.io/no-provisioner"

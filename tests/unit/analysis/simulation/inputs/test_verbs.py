@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scenarios.steps import step_of_words
 
 from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import LabelObjects, SetLabels
-from bayplan.analysis.simulation.inputs.verbs import BadStep, read_command, step_of_words
+from bayplan.analysis.simulation.inputs.verbs import BadStep, read_command
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""What happens in a random world while time passes: a table of changes, each of which draws whom it befalls.
+"""What happens in a random world while time passes: a table of changes, each of which draws its target.
 
-A change takes the world and the time, and says whether there was anybody for it to befall. Requests go to the store as
+A change takes the world and the time, and says whether there was anybody for it to apply. Requests go to the store as
 a user's would, or through the commands of a simulation; what the store refuses raises `ApiError`.
 """
 
@@ -8,6 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+
+from tests.random_worlds.character import (
+    DISKS,
+    FEATURES,
+    IMAGE_SIZES,
+    IMAGES,
+    RACK,
+    RACKS,
+    STRANGE_RESOURCES,
+    TAINT_KEYS,
+    TIERS,
+    ZONES,
+)
+from tests.random_worlds.cluster import draw_extra, draw_node
+from tests.random_worlds.draw import Draw, Table
+from tests.random_worlds.moments import (
+    create_pods_at_once,
+    flicker,
+    let_go,
+    let_pods_pass,
+    recreate_pod,
+    replace_node,
+    resize_pod,
+    toggle_taint,
+)
+from tests.random_worlds.objects import OBJECT_CHANGES
+from tests.random_worlds.targets import (
+    Change,
+    ChangingWorld,
+    any_pod,
+    applies_to,
+    is_pending,
+    modify,
+    modify_status,
+)
+from tests.random_worlds.workloads import REMAKERS, draw_workload
 
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
@@ -43,41 +79,6 @@ from bayplan.model.workloads import (
 )
 from bayplan.store import ApiError
 from bayplan.testing import builders as make
-from bayplan.testing.random_befalling import (
-    Change,
-    ChangingWorld,
-    any_pod,
-    befalls,
-    is_pending,
-    modify,
-    modify_status,
-)
-from bayplan.testing.random_character import (
-    DISKS,
-    FEATURES,
-    IMAGE_SIZES,
-    IMAGES,
-    RACK,
-    RACKS,
-    STRANGE_RESOURCES,
-    TAINT_KEYS,
-    TIERS,
-    ZONES,
-)
-from bayplan.testing.random_cluster import draw_extra, draw_node
-from bayplan.testing.random_draw import Draw, Table
-from bayplan.testing.random_moments import (
-    create_pods_at_once,
-    flicker,
-    let_go,
-    let_pods_pass,
-    recreate_pod,
-    replace_node,
-    resize_pod,
-    toggle_taint,
-)
-from bayplan.testing.random_objects import OBJECT_CHANGES
-from bayplan.testing.random_workloads import REMAKERS, draw_workload
 
 #: Taints of the cluster autoscaler; their values are times.
 CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
@@ -123,12 +124,12 @@ def create_extras(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-@befalls(ReplicaSet, ReplicationController, Deployment, StatefulSet, Job)
+@applies_to(ReplicaSet, ReplicationController, Deployment, StatefulSet, Job)
 def scale(world: ChangingWorld, workload: Object, now: int) -> None:
     world.command(Scale((reference_to(workload),), world.draw.number(0, 6)), now)
 
 
-@befalls(Deployment, StatefulSet, DaemonSet)
+@applies_to(Deployment, StatefulSet, DaemonSet)
 def roll_out(world: ChangingWorld, workload: Deployment, now: int) -> None:
     template = workload.spec.template
     first, *others = template.spec.containers
@@ -139,13 +140,13 @@ def roll_out(world: ChangingWorld, workload: Deployment, now: int) -> None:
     modify(world, workload, now, spec=replace(workload.spec, template=replace(template, spec=spec)))
 
 
-@befalls(ReplicaSet, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob)
+@applies_to(ReplicaSet, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob)
 def delete_workload(world: ChangingWorld, workload: Object, now: int) -> None:
     target, propagation = reference_to(workload), world.draw.pick("propagation", "Background", "Foreground", "Orphan")
     world.store.delete(target.kind, target.namespace, target.name, now, propagation=propagation)
 
 
-@befalls(ReplicaSet, ReplicationController, StatefulSet)
+@applies_to(ReplicaSet, ReplicationController, StatefulSet)
 def replace_workload(world: ChangingWorld, workload: Object, now: int) -> None:
     """Another of the same name, which may select otherwise; the pods of the old one stay."""
     target = reference_to(workload)
@@ -154,12 +155,12 @@ def replace_workload(world: ChangingWorld, workload: Object, now: int) -> None:
     world.command(Apply((drawn,)), now + 50 * MILLISECOND)  # when the garbage collector has seen to the old one's pods
 
 
-@befalls(Job, CronJob)
+@applies_to(Job, CronJob)
 def suspend(world: ChangingWorld, workload: Job, now: int) -> None:
     modify(world, workload, now, spec=replace(workload.spec, suspend=not workload.spec.suspend))
 
 
-@befalls(Pod)
+@applies_to(Pod)
 def delete_pod(world: ChangingWorld, pod: Pod, now: int) -> None:
     world.command(Delete((reference_to(pod),), world.draw.pick("deletion grace", None, 0, 2)), now)
 
@@ -171,7 +172,7 @@ def remove_gate(world: ChangingWorld, now: int) -> bool:
     )
 
 
-@befalls(Pod)
+@applies_to(Pod)
 def label_pod(world: ChangingWorld, pod: Pod, now: int) -> None:
     label(world, pod, now)
 
@@ -189,7 +190,7 @@ def add_toleration(world: ChangingWorld, now: int) -> bool:
     return modify(world, pod, now, spec=replace(pod.spec, tolerations=[*pod.spec.tolerations, added]))
 
 
-@befalls(Node)
+@applies_to(Node)
 def change_readiness(world: ChangingWorld, node: Node, now: int) -> bool:
     """Of all pods on a node: whom to evict first may change with it, and what budgets allow, but not how full it is."""
     pods = [pod for pod in world.store.list(Pod) if pod.spec.node_name == node.metadata.name and is_active(pod)]
@@ -201,7 +202,7 @@ def change_readiness(world: ChangingWorld, node: Node, now: int) -> bool:
     return bool(running)
 
 
-@befalls(Node)
+@applies_to(Node)
 def nominate_from_outside(world: ChangingWorld, node: Node, now: int) -> bool:
     pod = any_pod(world, is_pending)
     if pod is None:
@@ -209,7 +210,7 @@ def nominate_from_outside(world: ChangingWorld, node: Node, now: int) -> bool:
     return modify_status(world, pod, now, replace(pod.status, nominated_node_name=node.metadata.name))
 
 
-@befalls(Node)
+@applies_to(Node)
 def bind_by_hand(world: ChangingWorld, node: Node, now: int) -> bool:
     pod = any_pod(world, lambda pod: is_pending(pod) and not host_ports(pod.spec))
     if pod is None:
@@ -228,22 +229,22 @@ def add_node(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-@befalls(Node)
+@applies_to(Node)
 def remove_node(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(Delete((reference_to(node),)), now)
 
 
-@befalls(Node)
+@applies_to(Node)
 def cordon(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(Cordon((node.metadata.name,), unschedulable=world.draw.pick("cordon", True, True, False)), now)
 
 
-@befalls(Node)
+@applies_to(Node)
 def drain(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(Drain((node.metadata.name,)), now)
 
 
-@befalls(Node)
+@applies_to(Node)
 def fail_node(world: ChangingWorld, node: Node, now: int) -> None:
     world.failed.append(node.metadata.name)
     world.command(NodesFail((node.metadata.name,)), now)
@@ -256,7 +257,7 @@ def recover_node(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-@befalls(Node)
+@applies_to(Node)
 def taint(world: ChangingWorld, node: Node, now: int) -> None:
     draw = world.draw
     key, value = draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no"))
@@ -264,19 +265,19 @@ def taint(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(SetTaints((node.metadata.name,), add=(added,)), now)
 
 
-@befalls(Node)
+@applies_to(Node)
 def remove_taint(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(SetTaints((node.metadata.name,), remove=((world.draw.any_of(TAINT_KEYS), ""),)), now)
 
 
-@befalls(Node)
+@applies_to(Node)
 def relabel(world: ChangingWorld, node: Node, now: int) -> None:
     labels: Mapping[str, tuple[str | None, ...]] = {ZONE: (*ZONES, None), RACK: (*RACKS, None), "disk": DISKS}
     key = world.draw.pick("relabelled", *labels)
     world.command(SetLabels((node.metadata.name,), {key: world.draw.any_of(labels[key])}), now)
 
 
-@befalls(Node)
+@applies_to(Node)
 def resize_node(world: ChangingWorld, node: Node, now: int) -> None:
     name, draw = node.metadata.name, world.draw
     world.overcommitted.add(name)
@@ -287,7 +288,7 @@ def resize_node(world: ChangingWorld, node: Node, now: int) -> None:
     modify_status(world, node, now, status)
 
 
-@befalls(Node)
+@applies_to(Node)
 def change_condition(world: ChangingWorld, node: Node, now: int) -> None:
     """What a kubelet reports besides whether it is ready."""
     kind, status = world.draw.any_of(("MemoryPressure", "DiskPressure")), world.draw.any_of((TRUE, FALSE))
@@ -295,19 +296,19 @@ def change_condition(world: ChangingWorld, node: Node, now: int) -> None:
     modify_status(world, node, now, replace(node.status, conditions=conditions))
 
 
-@befalls(Node)
+@applies_to(Node)
 def annotate_node(world: ChangingWorld, node: Node, now: int) -> None:
     annotations = {**node.metadata.annotations, "example.com/seen": str(now)}
     modify(world, node, now, metadata=replace(node.metadata, annotations=annotations))
 
 
-@befalls(Node)
+@applies_to(Node)
 def declare_features(world: ChangingWorld, node: Node, now: int) -> None:
     declared = world.draw.any_of(([], list(FEATURES[:1]), list(FEATURES)))
     modify_status(world, node, now, replace(node.status, declared_features=declared))
 
 
-@befalls(Node)
+@applies_to(Node)
 def change_resource(world: ChangingWorld, node: Node, now: int) -> None:
     """A device plugin registers a resource, takes it back, or its devices fail."""
     world.overcommitted.add(node.metadata.name)
@@ -315,7 +316,7 @@ def change_resource(world: ChangingWorld, node: Node, now: int) -> None:
     modify_status(world, node, now, replace(node.status, allocatable=allocatable))
 
 
-@befalls(Node)
+@applies_to(Node)
 def retire_node(world: ChangingWorld, node: Node, now: int) -> None:
     """As an autoscaler does: considered, marked with the time, and then gone or spared."""
     name, draw = node.metadata.name, world.draw

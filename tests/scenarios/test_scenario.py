@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from bayplan.testing.scenario import ScenarioError, rewritten
+from tests.scenarios.scenario import ScenarioError, rewritten
 
 PLAYED = """\
 # One pod, one node.

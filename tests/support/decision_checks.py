@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tests.support.checkers import looked_up
+
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
@@ -23,7 +25,6 @@ from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
-from bayplan.testing.checkers import looked_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class ChoiceChecker:
         self._assumed: dict[str, Pod] = {}  # pods as they were when they fitted, until they are seen on a node
         self.decided = self.rebuilt = 0
 
-    def observe(self, event: Event, now: int) -> None:  # noqa: ARG002
+    def observe(self, event: Event, now: int) -> None:
         """What the scheduler is told."""
         if isinstance(event, ObjectAdded | ObjectChanged):
             self._objects[_place(event.new)] = event.new

@@ -1,12 +1,28 @@
 """What happens in a random world to objects other than workloads, pods and nodes: they change, go, and come again.
 
-Takes the world and the time, as the changes of `random_changes` do, whose table includes the one here. A test checks
+Takes the world and the time, as the changes of `changes` do, whose table includes the one here. A test checks
 that objects of every kind that the scheduler hears of come, change and go in some world.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from tests.random_worlds.character import Character
+from tests.random_worlds.cluster import (
+    a_csi_driver,
+    a_csi_node,
+    a_priority_class,
+    a_service,
+    a_storage_capacity,
+    a_storage_class,
+    a_volume_attachment,
+    bounded,
+)
+from tests.random_worlds.devices import a_device_class, a_taint_rule, draw_device_taint, draw_devices
+from tests.random_worlds.draw import Draw, Table
+from tests.random_worlds.targets import ChangingWorld, any_object, applies_to, modify, modify_status
+from tests.support.devices import asks, claim_of, held
 
 from bayplan.analysis.simulation.inputs.commands import LabelObjects, reference_to
 from bayplan.model.cluster import Namespace, PriorityClass, Service
@@ -27,21 +43,6 @@ from bayplan.model.storage import (
 from bayplan.model.structs import replace
 from bayplan.model.well_known import HOSTNAME
 from bayplan.testing import builders as make
-from bayplan.testing.devices import asks, claim_of, held
-from bayplan.testing.random_befalling import ChangingWorld, any_object, befalls, modify, modify_status
-from bayplan.testing.random_character import Character
-from bayplan.testing.random_cluster import (
-    a_csi_driver,
-    a_csi_node,
-    a_priority_class,
-    a_service,
-    a_storage_capacity,
-    a_storage_class,
-    a_volume_attachment,
-    bounded,
-)
-from bayplan.testing.random_devices import a_device_class, a_taint_rule, draw_device_taint, draw_devices
-from bayplan.testing.random_draw import Draw, Table
 
 #: Of these kinds objects are replaced by others of the same name.
 MAKERS: Mapping[type[Object], Callable[[Draw, Character], Object]] = {
@@ -113,19 +114,19 @@ def delete_objects(world: ChangingWorld, now: int) -> bool:
 # ---------------------------------------------------------------- changes of one kind
 
 
-@befalls(PodDisruptionBudget)
+@applies_to(PodDisruptionBudget)
 def change_budget(world: ChangingWorld, changed: PodDisruptionBudget, now: int) -> None:
     wanted = bounded(world.draw, make.budget("ignored")).obj().spec
     modify(world, changed, now, spec=replace(wanted, selector=changed.spec.selector))
 
 
-@befalls(ResourceSlice)
+@applies_to(ResourceSlice)
 def change_devices(world: ChangingWorld, changed: ResourceSlice, now: int) -> None:
     pool = replace(changed.spec.pool, generation=changed.spec.pool.generation + 1)
     modify(world, changed, now, spec=replace(changed.spec, pool=pool, devices=draw_devices(world.draw)))
 
 
-@befalls(ResourceSlice)
+@applies_to(ResourceSlice)
 def taint_device(world: ChangingWorld, changed: ResourceSlice, now: int) -> None:
     """One device of the slice gets a taint, or loses those it has."""
     chosen = world.draw.any_of(changed.spec.devices)
@@ -134,7 +135,7 @@ def taint_device(world: ChangingWorld, changed: ResourceSlice, now: int) -> None
     modify(world, changed, now, spec=replace(changed.spec, devices=devices))
 
 
-@befalls(Node)
+@applies_to(Node)
 def strand_claim(world: ChangingWorld, node: Node, now: int) -> None:
     """Somebody else gives a claim devices that can be reached only from a node where its pod must not go."""
     name, where = world.draw.name("stranded"), node.metadata.name
@@ -150,7 +151,7 @@ def strand_claim(world: ChangingWorld, node: Node, now: int) -> None:
     world.store.create(user.node_affinity(f"{HOSTNAME} notin ({where})").manifest().obj(), now)
 
 
-@befalls(Namespace)
+@applies_to(Namespace)
 def relabel_namespace(world: ChangingWorld, namespace: Namespace, now: int) -> None:
     labels = {"kubernetes.io/metadata.name": namespace.metadata.name} | world.draw.any_of(({}, {"team": "x"}))
     modify(world, namespace, now, metadata=replace(namespace.metadata, labels=labels))

@@ -9,21 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from bayplan.controllers.nodes.kubelet import RUN_SECONDS, STOP_SECONDS
-from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
-from bayplan.model.volumes import (
-    AWSElasticBlockStoreVolumeSource,
-    CSIVolumeSource,
-    GCEPersistentDiskVolumeSource,
-    PersistentVolumeClaimSpec,
-    Volume,
-    VolumeResourceRequirements,
-)
-from bayplan.model.well_known import HOSTNAME, TAINT_EFFECTS, ZONE
-from bayplan.testing.builders import pod
-from bayplan.testing.clusters import GPU
-from bayplan.testing.pods import PodBuilder
-from bayplan.testing.random_character import (
+from tests.random_worlds.character import (
     APPS,
     CORES,
     DEVICE_RESOURCE,
@@ -43,8 +29,23 @@ from bayplan.testing.random_character import (
     ZONES,
     Character,
 )
-from bayplan.testing.random_devices import CLAIM_NAMES, TEMPLATE_NAMES
-from bayplan.testing.random_draw import Draw
+from tests.random_worlds.devices import CLAIM_NAMES, TEMPLATE_NAMES
+from tests.random_worlds.draw import Draw
+
+from bayplan.controllers.nodes.kubelet import RUN_SECONDS, STOP_SECONDS
+from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
+from bayplan.model.volumes import (
+    AWSElasticBlockStoreVolumeSource,
+    CSIVolumeSource,
+    GCEPersistentDiskVolumeSource,
+    PersistentVolumeClaimSpec,
+    Volume,
+    VolumeResourceRequirements,
+)
+from bayplan.model.well_known import HOSTNAME, TAINT_EFFECTS, ZONE
+from bayplan.testing.builders import pod
+from bayplan.testing.clusters import GPU
+from bayplan.testing.pods import PodBuilder
 
 
 def draw_pod(draw: Draw, character: Character, name: str) -> PodBuilder:
@@ -67,7 +68,7 @@ def asks_memory(draw: Draw, pod: PodBuilder) -> None:
     pod.memory(draw.any_of(("0", "256Mi", "1Gi", "6Gi")))
 
 
-def asks_nothing(draw: Draw, pod: PodBuilder) -> None:  # noqa: ARG001
+def asks_nothing(draw: Draw, pod: PodBuilder) -> None:
     pod.cpu("0")
 
 
@@ -123,7 +124,7 @@ def names_image(draw: Draw, pod: PodBuilder) -> None:
 # ---------------------------------------------------------------- nodes
 
 
-def needs_declared_feature(draw: Draw, pod: PodBuilder) -> None:  # noqa: ARG001
+def needs_declared_feature(draw: Draw, pod: PodBuilder) -> None:
     pod.host_network().host_users(False)
 
 
@@ -327,7 +328,7 @@ def stops_slowly(draw: Draw, pod: PodBuilder) -> None:
     pod.grace(draw.pick("grace", 0, 1, 30)).annotations({STOP_SECONDS: str(draw.number(0, 20))})
 
 
-def is_held(draw: Draw, pod: PodBuilder) -> None:  # noqa: ARG001
+def is_held(draw: Draw, pod: PodBuilder) -> None:
     """Once it is deleted it stays until somebody lets it go."""
     pod.finalizers(HOLD)
 

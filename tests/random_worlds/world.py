@@ -1,7 +1,7 @@
 """A small cluster to which random things happen, all from one seed.
 
 The seed draws the cluster's character, what it is furnished with, and what happens when; the tables are in
-`random_character`, `random_cluster`, `random_workloads`, `random_pods`, `random_changes` and `random_objects`. All
+`character`, `cluster`, `workloads`, `pods`, `changes` and `objects`. All
 controllers of a cluster run. In half of the worlds the API refuses, forgets and stalls until two thirds of the time
 are over. A seed that fails is a bug report.
 """
@@ -12,6 +12,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace as replace_fields
 from functools import partial
+
+from tests.random_worlds.changes import create_workload, draw_change, label
+from tests.random_worlds.character import PRIORITIES, draw_character
+from tests.random_worlds.cluster import draw_furniture
+from tests.random_worlds.draw import Draw
+from tests.random_worlds.moments import let_go
+from tests.random_worlds.pods import CONSTRAINTS
+from tests.random_worlds.targets import Change
+from tests.support.decision_checks import ChoiceChecker
 
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
 from bayplan.analysis.simulation.inputs.commands import Command, Cordon, Plan
@@ -36,14 +45,6 @@ from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import CronJob, ReplicationController
 from bayplan.store import ApiError, Store
-from bayplan.testing.decision_checks import ChoiceChecker
-from bayplan.testing.random_befalling import Change
-from bayplan.testing.random_changes import create_workload, draw_change, label
-from bayplan.testing.random_character import PRIORITIES, draw_character
-from bayplan.testing.random_cluster import draw_furniture
-from bayplan.testing.random_draw import Draw
-from bayplan.testing.random_moments import let_go
-from bayplan.testing.random_pods import CONSTRAINTS
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.faults import Faults
@@ -176,7 +177,7 @@ class RandomWorld:
             with suppress(ApiError):
                 label(self, pod, now)
 
-    def _raise_stakes(self, now: int) -> None:  # noqa: ARG002
+    def _raise_stakes(self, now: int) -> None:
         """The first pods have found their nodes: here come those that want them more."""
         self.character.priorities = ("", *PRIORITIES)
 

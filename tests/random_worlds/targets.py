@@ -1,4 +1,4 @@
-"""Whom changes of a random world befall: what they need of the world, and how they pick and change an object.
+"""What the changes of a random world apply to: what they need of the world, and how they pick and change an object.
 
 Takes the world; draws among the objects that are not on their way out. What the store refuses raises `ApiError`.
 """
@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from tests.random_worlds.character import Character
+from tests.random_worlds.draw import Draw
+
 from bayplan.analysis.simulation.inputs.commands import Command, reference_to
 from bayplan.controllers.ownership import is_active
 from bayplan.model.kinds import Object
@@ -16,8 +19,6 @@ from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import replace
 from bayplan.store import Store
-from bayplan.testing.random_character import Character
-from bayplan.testing.random_draw import Draw
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 
@@ -43,15 +44,15 @@ def any_object(world: ChangingWorld, found: Sequence[ObjectT]) -> ObjectT | None
     return world.draw.any_of(staying) if staying else None
 
 
-def befalls(*kinds: type[Object]) -> Callable[[Callable[[ChangingWorld, Any, int], bool | None]], Change]:
-    """A change that befalls any object of these kinds; False from it means that it did not happen after all."""
+def applies_to(*kinds: type[Object]) -> Callable[[Callable[[ChangingWorld, Any, int], bool | None]], Change]:
+    """A change to any object of these kinds; False from it means that it did not happen after all."""
 
-    def decorate(befall: Callable[[ChangingWorld, Any, int], bool | None]) -> Change:
+    def decorate(apply: Callable[[ChangingWorld, Any, int], bool | None]) -> Change:
         def change(world: ChangingWorld, now: int) -> bool:
             found = any_object(world, [obj for kind in kinds for obj in world.store.list(kind)])
-            return found is not None and befall(world, found, now) is not False
+            return found is not None and apply(world, found, now) is not False
 
-        change.__name__ = befall.__name__
+        change.__name__ = apply.__name__
         return change
 
     return decorate

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.random_worlds.draw import Draw
+
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.plugins.node_declared_features import RESTART_ALL_CONTAINERS, USER_NAMESPACES_ON_HOST_NETWORK
 from bayplan.model.time_units import MICROSECOND, MILLISECOND
 from bayplan.model.well_known import ZONE
-from bayplan.testing.random_draw import Draw
 from bayplan.worlds.delays import Latencies
 
 RACK = "rack"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from tests.support.devices import asks, claim_of, device, device_class, slice_of
+
 from bayplan.analysis.simulation.inputs.verbs import taint_parts
 from bayplan.controllers.device_driver import READY_SECONDS
 from bayplan.controllers.nodes.kubelet import FAILS
@@ -28,7 +30,6 @@ from bayplan.testing.builders import (
     storage_class,
     volume,
 )
-from bayplan.testing.devices import asks, claim_of, device, device_class, slice_of
 from bayplan.testing.pods import PodBuilder
 
 Words = Sequence[str]

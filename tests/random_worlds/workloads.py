@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tests.random_worlds.character import STORAGE_CLASSES, Character
+from tests.random_worlds.draw import Draw, Table
+from tests.random_worlds.pods import draw_pod
+
 from bayplan.controllers.nodes.kubelet import FAILS, RUN_SECONDS
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -23,9 +27,6 @@ from bayplan.testing.builders import (
     stateful_set,
 )
 from bayplan.testing.pods import PodBuilder
-from bayplan.testing.random_character import STORAGE_CLASSES, Character
-from bayplan.testing.random_draw import Draw, Table
-from bayplan.testing.random_pods import draw_pod
 
 
 def draw_workload(draw: Draw, character: Character) -> Object:

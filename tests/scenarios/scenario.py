@@ -7,7 +7,7 @@ that start with `#` are remarks.
 
     node n1 cpu=4 memory=8Gi        also: pod, replicaset, deployment, budget, priority, class, volume, claim,
                                     deviceclass, devices, deviceclaim
-    pod web cpu=2 priority=high     `scenario_objects` says which attributes there are
+    pod web cpu=2 priority=high     `objects` says which attributes there are
     cordon n1                       and every other command of `verbs`: delete, scale, drain, fail, taint …
     ungate web example.com/a        tolerate web key
     nominate web n1                 bind web n1: as somebody else might do it
@@ -31,8 +31,13 @@ from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tests.scenarios.objects import made
+from tests.scenarios.steps import step_of_words
+from tests.scenarios.transcript import Seen, seen_in
+from tests.support.checkers import check_always, check_quiet
+
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner
-from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_command, step_of_words, taint_parts
+from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_command, taint_parts
 from bayplan.config.loading import load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.config.registry import build_profiles
@@ -49,9 +54,6 @@ from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError, Store, WatchEvent
-from bayplan.testing.checkers import check_always, check_quiet
-from bayplan.testing.scenario_objects import made
-from bayplan.testing.transcript import Seen, seen_in
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.performing import EmittedEvent
 from bayplan.worlds.simulated import SimulatedWorld

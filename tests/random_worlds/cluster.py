@@ -7,6 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tests.random_worlds.character import (
+    APPS,
+    CORES,
+    DISKS,
+    FEATURES,
+    IMAGE_SIZES,
+    IMAGES,
+    LATE_NAMESPACE,
+    NAMESPACES,
+    PRIORITIES,
+    RACK,
+    RACKS,
+    SMALL_PAGES,
+    STORAGE_CLASSES,
+    STRANGE_RESOURCES,
+    TAINT_KEYS,
+    TIERS,
+    ZONES,
+    Character,
+)
+from tests.random_worlds.devices import (
+    a_device_class,
+    a_resource_claim,
+    a_taint_rule,
+    draw_device_objects,
+    draw_slice,
+)
+from tests.random_worlds.draw import Draw, Table
+
 from bayplan.core.plugins.volume_binding import NO_PROVISIONER
 from bayplan.model.kinds import Object
 from bayplan.model.storage import CSIDriver, CSIPersistentVolumeSource, CSIStorageCapacity, VolumeAttachment
@@ -28,34 +57,6 @@ from bayplan.testing.builders import (
 )
 from bayplan.testing.building import Builder
 from bayplan.testing.clusters import DRIVER, GPU
-from bayplan.testing.random_character import (
-    APPS,
-    CORES,
-    DISKS,
-    FEATURES,
-    IMAGE_SIZES,
-    IMAGES,
-    LATE_NAMESPACE,
-    NAMESPACES,
-    PRIORITIES,
-    RACK,
-    RACKS,
-    SMALL_PAGES,
-    STORAGE_CLASSES,
-    STRANGE_RESOURCES,
-    TAINT_KEYS,
-    TIERS,
-    ZONES,
-    Character,
-)
-from bayplan.testing.random_devices import (
-    a_device_class,
-    a_resource_claim,
-    a_taint_rule,
-    draw_device_objects,
-    draw_slice,
-)
-from bayplan.testing.random_draw import Draw, Table
 
 MIN_AVAILABLE: tuple[int | str, ...] = (0, 1, 3, 100, "0%", "50%", "100%")
 MAX_UNAVAILABLE: tuple[int | str, ...] = (0, 1, 100, "0%", "30%", "100%")
@@ -230,7 +231,7 @@ def a_claim(draw: Draw, character: Character) -> Object:
     return made.manifest().obj()
 
 
-def a_volume(draw: Draw, character: Character) -> Object:  # noqa: ARG001
+def a_volume(draw: Draw, character: Character) -> Object:
     """Made by hand; it can be reached from some nodes only, or from all."""
     name = draw.name("pv")
     made = volume(name).storage(draw.any_of(("1Gi", "10Gi"))).storage_class(draw.any_of(("local", "waits", "")))
@@ -250,7 +251,7 @@ def a_volume(draw: Draw, character: Character) -> Object:  # noqa: ARG001
     return made.manifest().obj()
 
 
-def a_storage_capacity(draw: Draw, character: Character) -> Object:  # noqa: ARG001
+def a_storage_capacity(draw: Draw, character: Character) -> Object:
     where = selector({"topology.kubernetes.io/zone": draw.any_of(ZONES)})
     made = CSIStorageCapacity(
         node_topology=where, storage_class_name="waits", capacity=draw.pick("capacity", "0", "3Gi", "100Gi")
@@ -270,17 +271,17 @@ def a_namespace(draw: Draw, character: Character) -> Object:
     return _namespace(draw.any_of((*character.namespaces, LATE_NAMESPACE)))
 
 
-def a_priority_class(draw: Draw, character: Character) -> Object:  # noqa: ARG001
+def a_priority_class(draw: Draw, character: Character) -> Object:
     """One that pods name, if it is gone."""
     return _priority_class(draw.any_of(list(PRIORITIES)))
 
 
-def a_storage_class(draw: Draw, character: Character) -> Object:  # noqa: ARG001
+def a_storage_class(draw: Draw, character: Character) -> Object:
     """One that claims name, if it is gone or was never there."""
     return _storage_class(draw.any_of(STORAGE_CLASSES), waits=draw.chance(0.5))
 
 
-def a_csi_driver(draw: Draw, character: Character) -> Object:  # noqa: ARG001
+def a_csi_driver(draw: Draw, character: Character) -> Object:
     return _csi_driver(draw, tracks_capacity=draw.chance(0.5))
 
 

@@ -1,9 +1,14 @@
 """Changes of a random world that undo or repeat one another at one and the same instant, and what may be done to a pod.
 
-Takes the world and the time, as those of `random_changes`: nobody sees what was in between, or only for a moment.
+Takes the world and the time, as those of `changes`: nobody sees what was in between, or only for a moment.
 """
 
 from __future__ import annotations
+
+from tests.random_worlds.character import HOLD, TAINT_KEYS
+from tests.random_worlds.cluster import draw_node_object
+from tests.random_worlds.pods import asks_strange_resource, draw_pod, has_words_of_its_own, is_gated
+from tests.random_worlds.targets import ChangingWorld, any_pod, applies_to, modify
 
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
@@ -18,10 +23,6 @@ from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MILLISECOND
 from bayplan.model.well_known import TAINT_EFFECTS
-from bayplan.testing.random_befalling import ChangingWorld, any_pod, befalls, modify
-from bayplan.testing.random_character import HOLD, TAINT_KEYS
-from bayplan.testing.random_cluster import draw_node_object
-from bayplan.testing.random_pods import asks_strange_resource, draw_pod, has_words_of_its_own, is_gated
 
 
 def create_pods_at_once(world: ChangingWorld, now: int) -> bool:
@@ -86,7 +87,7 @@ def let_go(world: ChangingWorld, now: int) -> bool:
     return modify(world, pod, now, metadata=replace(pod.metadata, finalizers=finalizers))
 
 
-@befalls(Node)
+@applies_to(Node)
 def replace_node(world: ChangingWorld, node: Node, now: int) -> None:
     """Another machine under the same name; pods of the old one may still be there."""
     name = node.metadata.name
@@ -95,13 +96,13 @@ def replace_node(world: ChangingWorld, node: Node, now: int) -> None:
     world.store.create(draw_node_object(world.draw, name), now)
 
 
-@befalls(Node)
+@applies_to(Node)
 def flicker(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(NodesFail((node.metadata.name,)), now)
     world.command(NodesRecover((node.metadata.name,)), now)
 
 
-@befalls(Node)
+@applies_to(Node)
 def toggle_taint(world: ChangingWorld, node: Node, now: int) -> None:
     key, effect = world.draw.any_of(TAINT_KEYS), world.draw.any_of(TAINT_EFFECTS)
     world.command(SetTaints((node.metadata.name,), add=(Taint(key=key, value="yes", effect=effect),)), now)

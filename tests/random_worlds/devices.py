@@ -7,6 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tests.random_worlds.character import DEVICE_RESOURCE, TAINT_KEYS, Character
+from tests.random_worlds.draw import Draw
+from tests.support.devices import (
+    CLASS,
+    DRIVER,
+    asks,
+    asks_first_of,
+    claim_of,
+    claim_template,
+    device,
+    device_class,
+    slice_of,
+    taint_rule,
+)
+
 from bayplan.controllers.device_driver import READY_SECONDS
 from bayplan.controllers.nodes.kubelet import FAILS
 from bayplan.model.kinds import Object
@@ -24,20 +39,6 @@ from bayplan.model.resource_claims import (
     ResourceSlice,
 )
 from bayplan.model.tolerations import NO_EXECUTE
-from bayplan.testing.devices import (
-    CLASS,
-    DRIVER,
-    asks,
-    asks_first_of,
-    claim_of,
-    claim_template,
-    device,
-    device_class,
-    slice_of,
-    taint_rule,
-)
-from bayplan.testing.random_character import DEVICE_RESOURCE, TAINT_KEYS, Character
-from bayplan.testing.random_draw import Draw
 
 CLAIM_NAMES = ("devices-1", "devices-2", "devices-3", "devices-4")
 TEMPLATE_NAMES = ("template-1", "template-2")
@@ -60,12 +61,12 @@ def draw_device_objects(draw: Draw, namespaces: Sequence[str]) -> Iterator[Objec
             yield _claim(draw, name, namespace)
 
 
-def a_taint_rule(draw: Draw, character: Character | None = None) -> DeviceTaintRule:  # noqa: ARG001
+def a_taint_rule(draw: Draw, character: Character | None = None) -> DeviceTaintRule:
     name = f"rule-{draw.number(1, 2)}"
     return taint_rule(name, draw.any_of(TAINT_KEYS), device=f"device-{draw.number(0, 3)}")
 
 
-def a_device_class(draw: Draw, character: Character) -> DeviceClass:  # noqa: ARG001
+def a_device_class(draw: Draw, character: Character) -> DeviceClass:
     """One of the classes that claims name, perhaps again; either may stand for the resource."""
     extended = draw.pick("extended resource of class", None, DEVICE_RESOURCE)
     name, expressions = draw.any_of(((CLASS, ()), (_LARGE_CLASS, (_LARGE,))))
