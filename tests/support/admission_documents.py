@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bayplan.apiserver.admitting import admit_create
+from bayplan.apiserver.registry.admission import admit_create
 from bayplan.apiserver.schema.resources import Resource, resource_of_kind
 from bayplan.store.errors import ApiError
 

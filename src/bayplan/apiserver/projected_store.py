@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
+from bayplan.apiserver.kinds.served import completed
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.templates import full_document
 from bayplan.apiserver.registry.typed import narrow_document
 from bayplan.apiserver.schema.resources import Resource
-from bayplan.apiserver.statuses import completed
 from bayplan.apiserver.storage.entries import Document
 from bayplan.controllers.ownership import controller_reference
 from bayplan.model.kinds import KINDS, Object

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from bayplan.apiserver.admitting import quota_status
+from bayplan.apiserver.admitting.plugins.quotas import quota_status
 from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import built_in

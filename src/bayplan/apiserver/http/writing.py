@@ -19,6 +19,7 @@ from bayplan.apiserver.http.bodies import (
 from bayplan.apiserver.http.rendering import object_answer
 from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
+from bayplan.apiserver.kinds.served import created_by_update
 from bayplan.apiserver.patching.go_values import go_text
 from bayplan.apiserver.patching.json_patch import apply_json_patch
 from bayplan.apiserver.patching.merge_patch import apply_merge_patch
@@ -49,15 +50,6 @@ _WRONG_TYPE: Final = re.compile(
     r"json: cannot unmarshal (?P<given>\w+) into Go struct field \S+ of type (?P<wanted>\S+)$"
 )
 _GO_KINDS: Final = {"array": "slice", "object": "map", "number": "int64"}
-#: Resources that a PUT of a name that is not there creates.
-_CREATED_BY_UPDATE: Final = frozenset(
-    {
-        *("endpoints", "events", "events.events.k8s.io", "limitranges", "podtemplates", "services"),
-        *("leases.coordination.k8s.io", "roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io"),
-        *("clusterroles.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io"),
-        *("runtimeclasses.node.k8s.io",),
-    }
-)
 
 
 def expected_of(target: Target) -> Expected:
@@ -113,7 +105,7 @@ def update(registry: Registry, request: Request, target: Target, form: Form, now
             must_name_version=True,
         )
     except NotFound:
-        if target.subresource or resource.qualified_resource not in _CREATED_BY_UPDATE:
+        if target.subresource or not created_by_update(resource):
             raise
         entry = registry.create(resource, namespace, decoded.document, options, now)
         return written(registry, entry, target, form, now, decoded.warnings, status=201)

@@ -17,7 +17,7 @@ def admit_new_custom(version: CustomVersion, document: Document, cluster: Cluste
     metadata = document["metadata"]
     check_namespace(version.resource, metadata.get("namespace", ""), metadata["name"], cluster)
     faults = Faults()
-    check_metadata(version.resource, metadata, faults)
+    check_metadata(metadata, faults, namespaced=version.resource.namespaced)
     _refuse(version, document, [*faults, *version.validate_create(document)])
     return document
 

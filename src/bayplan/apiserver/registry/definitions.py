@@ -10,17 +10,17 @@ from typing import Any
 
 from bayplan.apiserver.custom_resources.definitions import established_status, resources_of
 from bayplan.apiserver.custom_resources.versions import CustomVersion, versions_of
+from bayplan.apiserver.kinds.served import kind_of
 from bayplan.apiserver.patching.server_side_apply.scopes import Scope, custom_scope, scope_of
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.scaling import ScalePaths
 from bayplan.apiserver.schema.openapi_custom import custom_definitions
 from bayplan.apiserver.schema.openapi_schemas import Form
 from bayplan.apiserver.schema.resources import Resource
-from bayplan.apiserver.selecting.selectable_fields import SelectableFields, fields_of
+from bayplan.apiserver.selecting.selectable_fields import SelectableFields
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.tables.columns import Printer
-from bayplan.apiserver.tables.printers import printer_of
 from bayplan.model.watch_types import DELETED
 
 CUSTOM_RESOURCE_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
@@ -82,11 +82,11 @@ class Definitions:
 
     def printer(self, resource: Resource) -> Printer:
         version = self.custom(resource)
-        return printer_of(resource.group, resource.plural) if version is None else version.printer
+        return kind_of(resource).printer if version is None else version.printer
 
     def selectable_fields(self, resource: Resource) -> SelectableFields:
         version = self.custom(resource)
-        return fields_of(resource) if version is None else version.selectable_fields
+        return kind_of(resource).selectable if version is None else version.selectable_fields
 
     def scope(self, resource: Resource, subresource: str = "") -> Scope:
         """Which fields a write can own."""

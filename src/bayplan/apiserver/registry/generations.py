@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from bayplan.apiserver.admitting.preparing import means_more_work
 from bayplan.apiserver.registry.documents import is_custom, with_metadata
+from bayplan.apiserver.registry.preparing import means_more_work
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 

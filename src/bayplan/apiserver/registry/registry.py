@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from bayplan.apiserver.admitting import Own, admit_create, admit_update, unchanged
+from bayplan.apiserver.kinds.served import completed
 from bayplan.apiserver.patching.overlay import overlay
 from bayplan.apiserver.patching.server_side_apply.applying import apply
 from bayplan.apiserver.patching.server_side_apply.scaling import SCALE, track_scaling
 from bayplan.apiserver.patching.server_side_apply.tracking import track, with_old_times
 from bayplan.apiserver.registry import creating, deleting, updating
+from bayplan.apiserver.registry.admission import Own, admit_create, admit_update, unchanged
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.custom_admission import admit_custom_update, admit_new_custom
 from bayplan.apiserver.registry.definitions import CUSTOM_RESOURCE_DEFINITIONS, Definitions
@@ -28,7 +29,6 @@ from bayplan.apiserver.registry.typed import TypedContent, narrow_document
 from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.resources import Resource, built_in
-from bayplan.apiserver.statuses import completed
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.controllers.budgets.evicting import about_to_go, ask_budgets

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from bayplan.apiserver.kinds.served import kind_of
 from bayplan.apiserver.registry.documents import is_custom, metadata_of, with_part
 from bayplan.apiserver.registry.typed import MODELLED
 from bayplan.apiserver.schema.resources import Resource
@@ -20,13 +21,6 @@ _SERVERS: Final = (
     *("namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"),
     *("generation", "resourceVersion", "selfLink"),
 )
-#: A status write leaves this metadata of built-in kinds as it was.
-_KEPT_BY_STATUS: Final = {
-    "pods": ("ownerReferences",),
-    "deployments.apps": ("labels",),
-    "resourceclaims.resource.k8s.io": ("labels", "annotations", "finalizers", "ownerReferences"),
-}
-_NEEDS_VERSION: Final = frozenset(rules.qualified_resource for rules in RULES.values() if rules.update_needs_version)
 
 
 def check_preconditions(old: Document, new: Document, resource: Resource, *, must_name_version: bool) -> None:
@@ -45,7 +39,7 @@ def check_preconditions(old: Document, new: Document, resource: Resource, *, mus
     if version:
         if version != meta["resourceVersion"]:
             raise Conflict.stale(resource, name)
-    elif must_name_version and (is_custom(resource) or resource.qualified_resource in _NEEDS_VERSION):
+    elif must_name_version and (is_custom(resource) or kind_of(resource).update_needs_version):
         cause = field_cause(INVALID, "metadata.resourceVersion", "0: must be specified for an update")
         raise Invalid.of(resource, name, [cause])
 
@@ -74,9 +68,10 @@ def updated(old: Document, new: Document, resource: Resource) -> Document:
 def updated_status(old: Document, new: Document, resource: Resource) -> Document:
     """The document after a write to its status, with which metadata may come along."""
     metadata = _next_metadata(old, new)
-    kept = _KEPT_BY_STATUS.get(resource.qualified_resource, ())
     if is_custom(resource):
         kept = tuple(field for field in {**metadata, **old["metadata"]} if field != "managedFields")
+    else:
+        kept = kind_of(resource).kept_by_status
     for field in kept:
         if field in old["metadata"]:
             metadata[field] = old["metadata"][field]

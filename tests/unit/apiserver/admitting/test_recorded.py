@@ -19,7 +19,7 @@ import pytest
 import yaml
 from tests.support.admission_documents import Documents, namespace
 
-from bayplan.apiserver.admitting import admit_create
+from bayplan.apiserver.registry.admission import admit_create
 from bayplan.apiserver.schema.resources import Resource, resource_of
 from bayplan.model.timestamps import parse_time
 from bayplan.store.errors import ApiError

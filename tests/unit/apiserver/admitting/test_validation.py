@@ -16,7 +16,7 @@ from tests.support.admission_documents import (
     resource_named,
 )
 
-from bayplan.apiserver.admitting import admit_update
+from bayplan.apiserver.registry.admission import admit_update
 from bayplan.store.errors import ApiError
 
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}

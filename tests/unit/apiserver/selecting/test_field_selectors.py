@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
+from bayplan.apiserver.kinds.served import kind_of
 from bayplan.apiserver.schema.resources import resource_of
 from bayplan.apiserver.selecting.field_selectors import FieldSelector, parse_field_selector
-from bayplan.apiserver.selecting.selectable_fields import fields_of
 from bayplan.store import BadRequest
 
 
 def selector(text: str, *where: str) -> FieldSelector:
     resource = resource_of(*(where or ("", "v1", "pods")))
     assert resource is not None
-    return parse_field_selector(text, fields_of(resource))
+    return parse_field_selector(text, kind_of(resource).selectable)
 
 
 def pod(name: str = "p", node: str = "n1", phase: str = "Running") -> dict[str, Any]:

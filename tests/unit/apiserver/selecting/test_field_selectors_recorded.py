@@ -7,9 +7,9 @@ import lzma
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from bayplan.apiserver.kinds.served import kind_of
 from bayplan.apiserver.schema.resources import resource_of
 from bayplan.apiserver.selecting.field_selectors import parse_field_selector
-from bayplan.apiserver.selecting.selectable_fields import fields_of
 from bayplan.store import BadRequest
 
 
@@ -20,7 +20,7 @@ def refusal(path: str) -> str:
     resource = resource_of(group, version, plural)
     assert resource is not None
     try:
-        parse_field_selector(parse_qs(url.query)["fieldSelector"][0], fields_of(resource))
+        parse_field_selector(parse_qs(url.query)["fieldSelector"][0], kind_of(resource).selectable)
     except BadRequest as problem:
         return problem.message
     return ""

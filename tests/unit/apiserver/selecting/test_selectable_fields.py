@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from bayplan.apiserver.kinds.served import kind_of
 from bayplan.apiserver.schema.resources import Resource, resource_of
-from bayplan.apiserver.selecting.selectable_fields import SelectableFields, custom_fields, fields_of
+from bayplan.apiserver.selecting.selectable_fields import SelectableFields, custom_fields
 
 Part = dict[str, Any]
 
@@ -15,7 +16,7 @@ Part = dict[str, Any]
 def fields(group: str, version: str, plural: str) -> SelectableFields:
     resource = resource_of(group, version, plural)
     assert resource is not None
-    return fields_of(resource)
+    return kind_of(resource).selectable
 
 
 def text(found: SelectableFields, field: str, document: Part) -> str:

@@ -13,14 +13,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from bayplan.apiserver.kinds.served import kind_of
+from bayplan.apiserver.schema.resources import RESOURCES
 from bayplan.apiserver.tables.columns import Printer
-from bayplan.apiserver.tables.printers import printer_of
+from bayplan.apiserver.tables.printers import DEFAULT
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 
 Body = dict[str, Any]
 Exchange = dict[str, Any]
 NOT_IN_FULL = ("Scale", "PartialObjectMetadata", "PartialObjectMetadataList")
+PRINTERS = {(resource.group, resource.plural): kind_of(resource).printer for resource in RESOURCES}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +43,7 @@ def recorded_tables(exchanges: list[Exchange]) -> Iterator[tuple[str, Printer, B
         for body in bodies(exchange):
             if body.get("kind") == "Table":
                 group, resource = group_and_resource(exchange["request"]["path"])
-                yield f"{resource}.{group}", printer_of(group, resource), body
+                yield f"{resource}.{group}", PRINTERS.get((group, resource), DEFAULT), body
 
 
 def group_and_resource(path: str) -> tuple[str, str]:

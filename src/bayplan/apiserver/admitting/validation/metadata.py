@@ -11,32 +11,24 @@ from typing import Any, TypeAlias
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import label_faults, path_segment_faults, subdomain_faults
-from bayplan.apiserver.schema.messages import RBAC_GROUP
-from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 
 NameRule: TypeAlias = Callable[[str], tuple[str, ...]]
 
 _ANNOTATIONS_MAX = 256 * 1024
-# All others are named by an RFC 1123 subdomain.
-_NAME_RULES: dict[tuple[str, str], NameRule] = {
-    ("", "Namespace"): label_faults,
-    ("", "Service"): label_faults,
-    ("apps", "StatefulSet"): label_faults,
-    **dict.fromkeys(
-        [(RBAC_GROUP, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")],
-        path_segment_faults,
-    ),
-    ("", "Event"): path_segment_faults,
-    ("events.k8s.io", "Event"): path_segment_faults,
-}
 
 
-def check_metadata(resource: Resource, metadata: Document, faults: Faults, path: Path = "metadata") -> None:
+def check_metadata(
+    metadata: Document,
+    faults: Faults,
+    path: Path = "metadata",
+    *,
+    namespaced: bool = True,
+    rule: NameRule = subdomain_faults,
+) -> None:
     """Of a new object, whose name has been generated if it is to be."""
-    rule = _NAME_RULES.get((resource.group, resource.kind), subdomain_faults)
     if "generateName" in metadata:
         faults.all_invalid(f"{path}.generateName", metadata["generateName"], rule(_as_prefix(metadata["generateName"])))
     name = metadata.get("name", "")
@@ -44,7 +36,7 @@ def check_metadata(resource: Resource, metadata: Document, faults: Faults, path:
         faults.required(f"{path}.name", "name or generateName is required")
     elif rule(name):
         faults.all_invalid(f"{path}.name", name, rule(name))
-    if resource.namespaced:
+    if namespaced:
         if label_faults(metadata.get("namespace", "")):
             _check_namespace(metadata.get("namespace", ""), faults, f"{path}.namespace")
     elif metadata.get("namespace"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.admission_documents import NOW, Documents, document, namespace, resource_named
 
-from bayplan.apiserver.admitting import admit_create
+from bayplan.apiserver.registry.admission import admit_create
 from bayplan.store.errors import ApiError
 
 CONFIG_MAP = document("v1", "ConfigMap")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.support.admission_documents import NOW, Documents, admitted, container, document, pod, refusal
 
-from bayplan.apiserver.admitting import quota_status
+from bayplan.apiserver.admitting.plugins.quotas import quota_status
 
 
 def _quota(hard: dict[str, str], **more: Any) -> dict[str, Any]:

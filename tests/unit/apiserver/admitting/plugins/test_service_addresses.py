@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.admission_documents import NOW, Documents, admitted, document, namespace, refusal, resource_named
 
-from bayplan.apiserver.admitting import admit_update
+from bayplan.apiserver.registry.admission import admit_update
 
 
 def _service(name: str, **spec: Any) -> dict[str, Any]:

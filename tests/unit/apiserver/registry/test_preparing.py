@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.support.admission_documents import NOW, Documents, admitted, document, namespace, pod, resource_named
 
-from bayplan.apiserver.admitting import admit_update
+from bayplan.apiserver.registry.admission import admit_update
 
 DEPLOYMENT = document(
     "apps/v1",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.support.admission_documents import NOW, Documents, namespace
 
-from bayplan.apiserver.admitting import admit_create, admit_update, default_document
+from bayplan.apiserver.registry.admission import admit_create, admit_update, default_document
 from bayplan.apiserver.schema.messages import Field, message, message_of
 from bayplan.apiserver.schema.resources import RESOURCES, Resource
 from bayplan.store.errors import ApiError

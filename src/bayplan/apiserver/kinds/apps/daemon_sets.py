@@ -1,0 +1,39 @@
+"""DaemonSet."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bayplan.apiserver.admitting.defaults.apps import default_daemon_set
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.validation.workloads import check_daemon_set, check_selector_update
+from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.statuses.workloads import completed_counts
+from bayplan.apiserver.tables.workloads import DAEMON_SETS
+
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+
+
+def _create(daemon_set: Document, now: int) -> None:  # noqa: ARG001 - other kinds need the time
+    annotations = daemon_set["metadata"].setdefault("annotations", {})
+    annotations[TEMPLATE_GENERATION] = "1"
+
+
+def _count_templates(new: Document, old: Document) -> None:
+    before = int(old["metadata"].get("annotations", {}).get(TEMPLATE_GENERATION, "0"))
+    changed = new["spec"]["template"] != old["spec"]["template"]
+    new["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION] = str(before + changed)
+
+
+DAEMON_SET = Kind(
+    "apps/v1",
+    "DaemonSet",
+    defaults=default_daemon_set,
+    on_create=_create,
+    on_update=_count_templates,
+    check=check_daemon_set,
+    immutable=check_selector_update,
+    watched=("spec",),
+    printer=DAEMON_SETS,
+    completed_status=completed_counts,
+)

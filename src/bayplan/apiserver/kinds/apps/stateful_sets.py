@@ -1,0 +1,23 @@
+"""StatefulSet and ControllerRevision."""
+
+from __future__ import annotations
+
+from bayplan.apiserver.admitting.defaults.apps import default_stateful_set
+from bayplan.apiserver.admitting.validation.names import label_faults
+from bayplan.apiserver.admitting.validation.workloads import check_stateful_set, check_stateful_set_update
+from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.statuses.workloads import completed_counts
+from bayplan.apiserver.tables.workloads import CONTROLLER_REVISIONS, STATEFUL_SETS
+
+STATEFUL_SET = Kind(
+    "apps/v1",
+    "StatefulSet",
+    defaults=default_stateful_set,
+    check=check_stateful_set,
+    check_update=check_stateful_set_update,
+    name_rule=label_faults,
+    watched=("spec",),
+    printer=STATEFUL_SETS,
+    completed_status=completed_counts,
+)
+CONTROLLER_REVISION = Kind("apps/v1", "ControllerRevision", printer=CONTROLLER_REVISIONS)

@@ -1,0 +1,64 @@
+"""HorizontalPodAutoscaler in both versions, stored as autoscaling/v2."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from bayplan.apiserver.admitting.defaults.autoscaling import default_autoscaler_v1, default_autoscaler_v2
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.validation.policies import check_autoscaler
+from bayplan.apiserver.kinds.contract import Kind, StorageForm
+from bayplan.apiserver.tables.autoscaling import HORIZONTAL_POD_AUTOSCALERS
+
+_RESOURCE: Final = "horizontalpodautoscalers.autoscaling"
+
+
+def _autoscaler_v2(document: Document) -> Document:
+    spec = dict(document.get("spec") or {})
+    utilization = spec.pop("targetCPUUtilizationPercentage", None)
+    if utilization is not None:
+        target = {"type": "Utilization", "averageUtilization": utilization}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    status = dict(document.get("status") or {})
+    current = status.pop("currentCPUUtilizationPercentage", None)
+    if current is not None:
+        metric = {"name": "cpu", "current": {"averageUtilization": current}}
+        status["currentMetrics"] = [{"type": "Resource", "resource": metric}]
+    return {**document, "apiVersion": "autoscaling/v2", "spec": spec, "status": status}
+
+
+def _autoscaler_v1(document: Document) -> Document:
+    spec = dict(document.get("spec") or {})
+    utilization = _cpu(spec.pop("metrics", None), "target")
+    if utilization is not None:
+        spec["targetCPUUtilizationPercentage"] = utilization
+    spec.pop("behavior", None)
+    status = dict(document.get("status") or {})
+    current = _cpu(status.pop("currentMetrics", None), "current")
+    if current is not None:
+        status["currentCPUUtilizationPercentage"] = current
+    status.pop("conditions", None)
+    return {**document, "apiVersion": "autoscaling/v1", "spec": spec, "status": status}
+
+
+def _cpu(metrics: Any, part: str) -> Any:
+    for metric in metrics or []:
+        if metric.get("type") == "Resource" and metric["resource"].get("name") == "cpu":
+            return metric["resource"].get(part, {}).get("averageUtilization")
+    return None
+
+
+AUTOSCALER = Kind(
+    "autoscaling/v2",
+    "HorizontalPodAutoscaler",
+    defaults=default_autoscaler_v2,
+    check=check_autoscaler,
+    printer=HORIZONTAL_POD_AUTOSCALERS,
+)
+AUTOSCALER_V1 = replace(
+    AUTOSCALER,
+    api_version="autoscaling/v1",
+    defaults=default_autoscaler_v1,
+    storage=StorageForm(_RESOURCE, _autoscaler_v2, _autoscaler_v1),
+)

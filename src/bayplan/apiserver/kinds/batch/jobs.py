@@ -1,0 +1,55 @@
+"""Job and CronJob."""
+
+from __future__ import annotations
+
+from bayplan.apiserver.admitting.defaults.batch import default_cron_job, default_job
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.validation.batch import (
+    check_cron_job,
+    check_cron_job_update,
+    check_job,
+    check_job_update,
+)
+from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, number
+from bayplan.apiserver.statuses.workloads import completed_job
+from bayplan.apiserver.tables.workloads import CRON_JOBS, JOBS
+from bayplan.controllers.workloads.job_pods import CONTROLLER_UID_LABEL, labels_of_job
+
+
+def _create_job(job: Document, now: int) -> None:  # noqa: ARG001 - other kinds need the time
+    spec, metadata = job["spec"], job["metadata"]
+    if spec["manualSelector"]:
+        return
+    template = spec["template"].setdefault("metadata", {})
+    labels = labels_of_job(metadata.get("name", ""), metadata.get("uid", ""))
+    template["labels"] = {**labels, **template.get("labels", {})}
+    selector = spec.setdefault("selector", {}) or {}
+    selector.setdefault("matchLabels", {}).setdefault(CONTROLLER_UID_LABEL, metadata.get("uid", ""))
+    spec["selector"] = selector
+    metadata.setdefault("labels", dict(template["labels"]))
+
+
+JOB = Kind(
+    "batch/v1",
+    "Job",
+    defaults=default_job,
+    on_create=_create_job,
+    check=check_job,
+    check_update=check_job_update,
+    watched=("spec",),
+    printer=JOBS,
+    selectable=SelectableFields(
+        {**METADATA, "status.successful": number("status", "succeeded")}, "field label {quoted} not supported for Job"
+    ),
+    completed_status=completed_job,
+)
+CRON_JOB = Kind(
+    "batch/v1",
+    "CronJob",
+    defaults=default_cron_job,
+    check=check_cron_job,
+    check_update=check_cron_job_update,
+    watched=("spec",),
+    printer=CRON_JOBS,
+)

@@ -1,0 +1,97 @@
+"""`Kind`: what the server knows of one built-in kind in one version, as a value that is never changed.
+
+Every part has a default that suits most kinds, so a kind only names what is particular to it. The functions take
+documents; those that complete a document do so in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from bayplan.apiserver.admitting.cluster import ClusterView
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.metadata import NameRule
+from bayplan.apiserver.admitting.validation.names import subdomain_faults
+from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.selecting.selectable_fields import NAME_AND_NAMESPACE, SelectableFields
+from bayplan.apiserver.tables.columns import Printer
+from bayplan.apiserver.tables.printers import DEFAULT
+from bayplan.store.errors import Cause
+
+Check: TypeAlias = Callable[[Document, Faults], None]
+"""Adds what is wrong with a document that has its defaults."""
+
+Comparison: TypeAlias = Callable[[Document, Document, Faults], None]
+"""Adds what is wrong with a new document in place of an old one."""
+
+Completion: TypeAlias = Callable[[Resource, Document, Document | None, str, ClusterView], None]
+"""Admission that completes a document: resource, new, old (None on creation), name to show, cluster."""
+
+Admission: TypeAlias = Callable[[Resource, Document, Document | None, ClusterView], None]
+"""Admission that only refuses: resource, new, old (None on creation), cluster."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StorageForm:
+    """How documents are stored, where that is not the form in which they are served."""
+
+    resource: str
+    """The name under which they are stored: `events`."""
+    stored: Callable[[Document], Document]
+    served: Callable[[Document], Document]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """One kind in one version."""
+
+    api_version: str
+    kind: str
+
+    # On the way in, in this order.
+    defaults: Callable[[Document], None] | None = None
+    complete: Completion | None = None
+    """Admission on a write to the object itself, before validation."""
+    on_create: Callable[[Document, int], None] | None = None
+    """Completes a new document (which has uid and name) at that time."""
+    on_update: Callable[[Document, Document], None] | None = None
+    """Keeps more of the old document than its status in the new one."""
+    on_status: Callable[[Document, Document, int], None] | None = None
+    """Keeps parts of the old document in one whose status is written."""
+    check: Check | None = None
+    check_update: Comparison | None = None
+    """Replaces `check` on a change; without one, a change is checked as a creation is."""
+    immutable: Comparison | None = None
+    """Checked on a change, after everything else."""
+    subresources: Mapping[str, Comparison] = field(default_factory=dict)
+    """Checks of writes to subresources, by name."""
+    allocate: Callable[[Document, ClusterView], list[Cause]] | None = None
+    """Reserves addresses and ports once a document is valid."""
+    admit: Admission | None = None
+    """Admission on a write to the object itself, after validation."""
+
+    # Metadata.
+    name_rule: NameRule = subdomain_faults
+    watched: tuple[str, ...] | None = None
+    """Fields in which a change means a new generation; None for kinds without generations."""
+    watched_metadata: tuple[str, ...] = ()
+    counted_at_creation: bool = True
+    """Whether new objects have generation 1, or none until the first change."""
+    resets_status: bool = True
+    """Whether the status of a new document is the server's."""
+    kept_by_status: tuple[str, ...] = ()
+    """Metadata that a write to the status leaves alone."""
+    update_needs_version: bool = False
+    """Whether a PUT must name the resourceVersion that it replaces."""
+    created_by_update: bool = False
+    """Whether a PUT of a name that does not exist creates the object."""
+
+    # On the way out.
+    printer: Printer = DEFAULT
+    selectable: SelectableFields = NAME_AND_NAMESPACE
+    storage: StorageForm | None = None
+    completed_status: Callable[[Document, Document, str], Document] | None = None
+    """The status as real components write it, from what controllers write through structs."""

@@ -1,0 +1,37 @@
+"""Service and Endpoints."""
+
+from __future__ import annotations
+
+from bayplan.apiserver.admitting.cluster import ClusterView
+from bayplan.apiserver.admitting.defaults.core import default_endpoints
+from bayplan.apiserver.admitting.defaults.services import default_service
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.plugins.service_addresses import allocate, keep_addresses
+from bayplan.apiserver.admitting.validation.names import label_faults
+from bayplan.apiserver.admitting.validation.services import check_service, check_service_update
+from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, fields
+from bayplan.apiserver.tables.networking import ENDPOINTS, SERVICES
+
+
+def _keep_addresses(
+    _resource: Resource, service: Document, old: Document | None, _name: str, _cluster: ClusterView
+) -> None:
+    keep_addresses(service, old)
+
+
+SERVICE = Kind(
+    "v1",
+    "Service",
+    defaults=default_service,
+    complete=_keep_addresses,
+    check=check_service,
+    check_update=check_service_update,
+    allocate=allocate,
+    name_rule=label_faults,
+    created_by_update=True,
+    printer=SERVICES,
+    selectable=SelectableFields({**METADATA, **fields("spec.clusterIP", "spec.type")}),
+)
+ENDPOINTS_OF_SERVICE = Kind("v1", "Endpoints", defaults=default_endpoints, created_by_update=True, printer=ENDPOINTS)

@@ -1,0 +1,34 @@
+"""Ingress and IngressClass."""
+
+from __future__ import annotations
+
+from bayplan.apiserver.admitting.cluster import ClusterView
+from bayplan.apiserver.admitting.defaults.networking import default_ingress_class
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.plugins.default_classes import set_ingress_class
+from bayplan.apiserver.admitting.validation.networking import check_ingress
+from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.tables.networking import INGRESS_CLASSES, INGRESSES
+
+
+def _complete(_resource: Resource, ingress: Document, old: Document | None, _name: str, cluster: ClusterView) -> None:
+    if old is None:
+        set_ingress_class(ingress, cluster)
+
+
+INGRESS = Kind(
+    "networking.k8s.io/v1",
+    "Ingress",
+    complete=_complete,
+    check=check_ingress,
+    watched=("spec",),
+    printer=INGRESSES,
+)
+INGRESS_CLASS = Kind(
+    "networking.k8s.io/v1",
+    "IngressClass",
+    defaults=default_ingress_class,
+    watched=("spec",),
+    printer=INGRESS_CLASSES,
+)
