@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check programs fmt docs schema dist search sim torture fuzz update answers conformance bench soak clean
+.PHONY: setup run test check javascript programs fmt docs schema dist search sim torture fuzz update answers conformance bench soak clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -36,15 +36,31 @@ programs:
 	@$(call INSTALL,kubectl,kubernetes-client)
 	@$(call INSTALL,chromium,chromium)
 
-check: $(STAMP)
+check: $(STAMP) javascript
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+# The scripts and styles of pages: linted, type-checked and unit-tested, where npm is or can be had.
+JAVASCRIPT := tests/javascript
+PACKAGES := $(JAVASCRIPT)/node_modules/.package-lock.json
+BIOME = cd $(JAVASCRIPT) && node_modules/.bin/biome check --log-level=warn . ../../src/bayplan/web/static
+javascript:
+	@$(call INSTALL,npm,npm)
+	@if ! command -v npm >/dev/null; then echo "npm is missing: the scripts of pages are not checked"; exit; fi; \
+	  $(MAKE) --no-print-directory $(PACKAGES) && ($(BIOME)) && $(JAVASCRIPT)/node_modules/.bin/tsc -p $(JAVASCRIPT) \
+	  && node --test --test-reporter=dot $(JAVASCRIPT)/*.test.js
+
+# Not `npm ci`: the lock has no packages for platforms that nobody here has.
+$(PACKAGES): $(JAVASCRIPT)/package.json $(JAVASCRIPT)/package-lock.json
+	cd $(JAVASCRIPT) && npm install --no-save --silent
+	touch $@
+
 fmt: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	[ ! -e $(PACKAGES) ] || ($(BIOME) --write)
 
 # The documentation as a site, in build/site.
 docs: $(STAMP)
@@ -102,4 +118,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov build dist $(JAVASCRIPT)/node_modules

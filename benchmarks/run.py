@@ -16,7 +16,8 @@ from bayplan.analysis.bench.machine import Machine, this_machine
 from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.workloads import USUAL, WORKLOADS
 from bayplan.cli.bench import document
-from bayplan.report.bench import LEGEND, measurement_markdown
+from bayplan.report.answers.markdown import block
+from bayplan.report.bench import LEGEND, measurement_table
 from bayplan.report.json_output import write_json
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,7 +70,7 @@ def results_text(machine: Machine, measurements: list[Measurement]) -> str:
         f"{machine.software}. Load in the minute before: {machine.load:g}; figures taken "
         "while others want the cores are too low."
     )
-    table = measurement_markdown(measurements, WORKLOADS)
+    table = block(measurement_table(measurements, WORKLOADS))
     return f"{measured_on}\n\n{table}\n\n{LEGEND}"
 
 

@@ -67,7 +67,7 @@ def build(source: Path, target: Path) -> None:
 
 
 def assemble(folder: Path) -> None:
-    """All pages and pictures, as MkDocs takes them."""
+    """All pages, pictures and schemas, as MkDocs takes them."""
     places = site_places()
     for name, place in places.items():
         path, page = ROOT / name, folder / place
@@ -84,9 +84,9 @@ def assemble(folder: Path) -> None:
 
 
 def site_places() -> dict[str, str]:
-    """Path in the repository -> path on the site, of pages and pictures."""
+    """Path in the repository -> path on the site, of pages, pictures and schemas."""
     docs = ROOT / "docs"
-    found = sorted(path for path in docs.rglob("*") if path.suffix in (".md", ".png", ".svg"))
+    found = sorted(path for path in docs.rglob("*") if path.suffix in (".md", ".png", ".svg", ".json"))
     kept = {path.relative_to(ROOT).as_posix(): path.relative_to(docs).as_posix() for path in found}
     return kept | ROOT_PAGES
 

@@ -1,5 +1,7 @@
 """Clusters as pytest fixtures: `kubernetes_cluster` for one test, `session_kubernetes_cluster` for a whole run.
 
+`kubernetes_user` is a user of the first, `session_kubernetes_user` of the second, each in a namespace of its own.
+
 pytest imports this module in every run of whoever has bayplan installed, so it imports nothing else until a test asks
 for a cluster. How the cluster is to be: `@pytest.mark.kubernetes_cluster(nodes=5)` for a test, a class or a module; for
 the session a fixture `kubernetes_cluster_options` in a conftest.py, which the marker then adds to.
@@ -14,6 +16,7 @@ import pytest
 
 if TYPE_CHECKING:
     from bayplan.testing.live_cluster import LiveCluster
+    from bayplan.testing.live_users import ClusterUser
 
 _MARKER = "kubernetes_cluster"
 
@@ -51,3 +54,19 @@ def session_kubernetes_cluster(kubernetes_cluster_options: dict[str, Any]) -> It
 
     with cluster(**kubernetes_cluster_options) as running:
         yield running
+
+
+@pytest.fixture
+def kubernetes_user(kubernetes_cluster: LiveCluster) -> ClusterUser:
+    """A user of this test's cluster, with a ServiceAccount in a namespace of its own."""
+    return kubernetes_cluster.user(namespace="test")
+
+
+@pytest.fixture
+def session_kubernetes_user(session_kubernetes_cluster: LiveCluster) -> Iterator[ClusterUser]:
+    """A user of the cluster that all tests share; its namespace is new, and is deleted when the test ends."""
+    import uuid  # noqa: PLC0415
+
+    namespace = f"test-{uuid.uuid4().hex[:12]}"
+    yield session_kubernetes_cluster.user(namespace=namespace)
+    session_kubernetes_cluster.delete("namespace", namespace, "")

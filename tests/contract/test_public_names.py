@@ -28,17 +28,17 @@ PUBLIC = {
         IntArray BoolArray RowArray Rows ALL_ROWS ABSENT row_array every_row distinct
         Reads PodParts OtherNodes SKIP Skip Ready PreFiltered State
         Status Code SUCCESS unschedulable unresolvable CycleError
-        MAX_NODE_SCORE default_normalize Wait
+        MAX_NODE_SCORE default_normalize Wait WaitingPod Pending Placement
         ClusterEvent EventResource ActionType ClusterEventWithHint Hint EnqueueExtensions
         Object Node Pod Action Emit
         PreEnqueuePlugin QueueSortPlugin PreFilterPlugin FilterPlugin PreScorePlugin ScorePlugin
         ReservePlugin PermitPlugin PreBindPlugin BindPlugin PostBindPlugin
         SelectivePlugin UnpreparedPlugin WhatIfPlugin ForesightPlugin UNFORESEEN OWN_PODS_DECIDE
-        NormalizePlugin OneRowFilter OneRowScore SureFilter
+        NormalizePlugin OneRowFilter OneRowScore SureFilter UnreservePlugin AnsweringPlugin PreFlightPlugin
     """,
     "bayplan.testing": """
-        check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders would_wake
-        cluster LiveCluster Refusal
+        check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders would_wake try_pod
+        cluster ClusterUser Faults LiveCluster Refusal
     """,
 }
 IMPORTABLE = {*PUBLIC, "numpy", *sys.stdlib_module_names}

@@ -64,7 +64,7 @@ def test_every_public_name_of_the_package_is_named() -> None:
 
 def test_signatures_are_those_of_the_source() -> None:
     page = python_api.page()
-    assert "load(*paths: str | Path) -> Cluster\n" in page
+    assert "load(*paths: str | Path, kubernetes_version: str | None = None) -> Cluster\n" in page
     assert "    selector: str = '',\n" in page
     assert (
         "    pods: Sequence[str] | None = None,\n    config: ConfigSource = None,\n    ties: str = 'name',\n    *,\n"

@@ -40,6 +40,7 @@ from bayplan.model.time_units import SECOND
 from bayplan.model.workloads import CronJob, Job
 from bayplan.store import ApiError, NotFound, Store
 from bayplan.worlds.bootstrap import bootstrap
+from bayplan.worlds.clock import Clock
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
 from bayplan.worlds.simulated import SimulatedWorld
@@ -87,7 +88,7 @@ class RandomCluster:
         controllers = replace_fields(standard_controllers(draws), collectors=())
         housekeeping = Housekeeping(self.registry)
         world = EmbeddedWorld(
-            self.registry, NoScheduler(), lambda: [*controllers], draws, self.clock, housekeeping=housekeeping
+            self.registry, NoScheduler(), lambda: [*controllers], draws, Clock(self.clock), housekeeping=housekeeping
         )
         self._simulated = simulated = world._world
         runner = CommandRunner(simulated, controllers.kubelet, controllers.lifecycle)

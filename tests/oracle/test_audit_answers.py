@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from copy import deepcopy
+from typing import Any
 from unittest.mock import patch
 
 from hypothesis import event, given
@@ -31,7 +32,9 @@ from bayplan.analysis.answers.audit.audited import Audited
 from bayplan.analysis.answers.audit.elsewhere import Elsewhere
 from bayplan.analysis.answers.audit.impossible import impossible_findings
 from bayplan.analysis.answers.audit.node_failures import node_failure_findings
+from bayplan.analysis.answers.audit.nowhere import Nowhere
 from bayplan.analysis.cluster import Cluster
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
 from bayplan.model.kinds import Object
 from bayplan.model.meta import OwnerReference
@@ -152,6 +155,41 @@ def test_nodes_that_need_no_trial_would_have_found_nothing(objects: list[Object]
     assert asked.called
     assert quickly == tried
     event(f"findings: {min(len(tried), 3)}")
+
+
+@st.composite
+def full_clusters(draw: st.DrawFn) -> list[Object]:
+    """Nodes that are nearly full, with pods of few priorities that depend on each other."""
+    names = [f"n{number}" for number in range(draw(st.integers(2, 5)))]
+    nodes = [node(name).capacity(cpu="2", pods="4").zone("ab"[at % 2]) for at, name in enumerate(names)]
+    if draw(st.booleans()):
+        nodes.append(node("spare").capacity(cpu="2").zone("a").taint("dedicated", "x"))
+    pods = []
+    for number in range(draw(st.integers(3, 10))):
+        built = pod(f"p{number}").cpu(draw(st.sampled_from(["0", "500m", "1", "1500m"])))
+        built.owner("ReplicaSet", f"rs{number % OWNERS}").priority(draw(st.sampled_from([-10, -10, 0, 100])))
+        built.labels(app=draw(st.sampled_from("xy"))).running(draw(st.sampled_from(names)))
+        _add_dependence(draw, built)
+        pods.append(built)
+    return [*(each.obj() for each in nodes), *(each.obj() for each in pods), *storage()]
+
+
+@examples(150)
+@given(full_clusters())
+def test_pods_that_need_no_try_would_have_found_no_place(objects: list[Object]) -> None:
+    audited = Audited(Asking.about(Cluster(objects)))
+    answers: list[bool] = []
+
+    def note(self: Nowhere, info: PodInfo, without: str = "", is_sure: Any = Nowhere.is_sure) -> bool:
+        answers.append(is_sure(self, info, without))
+        return answers[-1]
+
+    with patch.object(Nowhere, "is_sure", note):
+        quickly = list(node_failure_findings(audited))
+    with patch.object(Nowhere, "is_sure", return_value=False):
+        tried = list(node_failure_findings(audited))
+    assert quickly == tried
+    event(f"sure: {min(sum(answers), 3)}, findings: {min(len(tried), 3)}")
 
 
 @st.composite

@@ -33,7 +33,7 @@ from bayplan.core.decision import Decision
 from bayplan.core.lifecycle import PodState
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.standing import Standing
-from bayplan.model.storage import StorageClass
+from bayplan.model.storage import PersistentVolumeClaim, StorageClass
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.serving.metrics.registry import Metrics
 from bayplan.store import Store
@@ -104,9 +104,11 @@ def run_to_a_moment_of_rest(world: SimulatedWorld, scheduler: Scheduler) -> None
 def waits_in_vain(key: str, store: Store, scheduler: Scheduler) -> bool:
     """Whether a pod waits for a volume of a class that has been deleted since it got its node."""
     pod, objects = scheduler.on_the_way(key), scheduler.cache.objects
-    claims = [objects.claims.get(name) for name in pod.claims] if pod is not None else []
+    written = pod.written if pod is not None else ()
+    found = [objects.find(obj) for obj in written]
+    claims = [claim for claim in found if isinstance(claim, PersistentVolumeClaim)]
     classes = {each.metadata.name for each in store.list(StorageClass)}
-    return any(claim is not None and claim.spec.storage_class_name not in classes for claim in claims)
+    return any(claim.spec.storage_class_name not in classes for claim in claims)
 
 
 @pytest.mark.slow

@@ -45,6 +45,7 @@ from bayplan.controllers.budgets.disruption_controller import DisruptionControll
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.controllers.standard import standard_controllers
 from bayplan.worlds.bootstrap import bootstrap, create
+from bayplan.worlds.clock import Clock
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler
 from bayplan.worlds.kubeconfig import kubeconfig
@@ -239,7 +240,7 @@ class HttpPlay(Play):
             NoScheduler(),
             lambda: [*controllers],
             Draws(0, replace(LATENCIES, watch_ns=0)),
-            self.now,
+            Clock(self.now),
             housekeeping=Housekeeping(self._registry),
         )
         living = asyncio.ensure_future(world.run())

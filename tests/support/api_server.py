@@ -22,6 +22,8 @@ JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+TOYS = "/apis/example.com/v1/namespaces/default/toys"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 
 
@@ -108,3 +110,16 @@ def deployment(name: str = "d", replicas: int = 1) -> Document:
     template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
+def toy_definition(schema: Document | None = None, **version: Any) -> Document:
+    """A CustomResourceDefinition of toys; the schema is that of whole objects."""
+    only = {"name": "v1", "served": True, "storage": True, **version}
+    only["schema"] = {"openAPIV3Schema": schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    names = {"plural": "toys", "kind": "Toy"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [only]}
+    return {"metadata": {"name": "toys.example.com"}, "spec": spec}
+
+
+def toy(name: str = "t", metadata: Document | None = None, **fields: Any) -> Document:
+    return {"apiVersion": "example.com/v1", "kind": "Toy", "metadata": {"name": name, **(metadata or {})}, **fields}

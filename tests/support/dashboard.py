@@ -18,6 +18,7 @@ from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.web.dashboard import Dashboard
 from bayplan.web.explaining import Explainer
 from bayplan.web.feed import Feed
+from bayplan.web.past import Past
 from bayplan.worlds.bootstrap import bootstrap
 
 TOKEN = "s3cret"
@@ -44,12 +45,14 @@ class Served:
 
     registry: Registry = field(default_factory=lambda: Registry(Storage(), Catalogue()))
     queued: list[QueuedPod] = field(default_factory=list)
+    now: int = NOW
 
     def __post_init__(self) -> None:
         bootstrap(self.registry, "127.0.0.1", 6443, NOW)
         self.application = Application(self.registry, TOKEN, lambda: NOW, "127.0.0.1:1")
         self.feed = Feed(self.registry, lambda: self.queued, lambda: NOW)
-        self.dashboard = Dashboard(self.application, self.feed, Explainer(self.registry.storage))
+        self.past = Past(self.registry.storage, lambda: self.now)
+        self.dashboard = Dashboard(self.application, self.feed, self.past, Explainer(self.registry.storage))
 
     def get(self, path: str, accept: str = "*/*", token: str | None = TOKEN, method: str = "GET") -> Answered:
         return asyncio.run(self._ask(path, accept, token, method))
@@ -75,6 +78,12 @@ class Served:
         assert resource is not None
         namespace = "default" if resource.namespaced else ""
         self.registry.create(resource, namespace, document, WriteOptions("test"), NOW)
+
+    def delete(self, resource: str, name: str) -> None:
+        storage = self.registry.storage
+        entry = storage.find(resource, "default", name)
+        assert entry is not None
+        storage.remove(resource, entry)
 
     def change(self, kind: str, name: str, document: Document, subresource: str = "") -> None:
         """Lays fields of spec or status over an object."""

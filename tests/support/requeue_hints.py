@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.support.caches import cache_of
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.model.kinds import Object
@@ -77,7 +78,7 @@ def cluster_events(old: Object | None, new: Object | None) -> list[ClusterEvent]
     if isinstance(old, Pod) and isinstance(new, Pod):
         if new.spec.node_name and not old.spec.node_name:
             return [ClusterEvent(resource, ActionType.ADD)]
-        return [ClusterEvent(resource, action) for action in pod_changes(old, new)]
+        return [ClusterEvent(resource, action) for action in pod_changes(old, new, DEFAULT_GATES)]
     return [ClusterEvent(resource, ActionType.UPDATE)]
 
 

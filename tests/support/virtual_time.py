@@ -61,6 +61,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _note_end(self, _: object) -> None:
         self._impatient.threads -= 1
 
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """The timeout, which Python 3.12 brought, would pass at once here while threads are still ending."""
+        await super().shutdown_default_executor()
+
     def sleep_in_thread(self, seconds: float) -> None:
         """For a thread: wait while that much time passes here."""
         over = threading.Event()

@@ -38,4 +38,4 @@ def vocabularies(cache: Cache) -> Mapping[str, frozenset[Any]]:
 def worked_out(cache: Cache) -> Mapping[str, int]:
     """How many entries each table has that follows from the vocabularies."""
     cache.view()
-    return {**cache.counters.sizes(), "amounts of shapes": len(cache.pods._amounts_of_shape)}
+    return {**cache.counters.sizes(), "what pods of a shape take": len(cache.pods._taken_by_shape)}

@@ -21,6 +21,7 @@ APART = {
     "bayplan.core.preemption.unstable_order._WORD": "64 bits, not the largest uint of CEL",
     "bayplan.apiserver.registry.versions._OLD_EVENTS": "where events are stored, not a path of the dashboard",
     "bayplan.controllers.workloads.deployment_conditions.AVAILABLE": "a condition, not a phase of volumes",
+    "bayplan.apiserver.tables.building._OBJECT": "what a table includes, not a type of policies",
     "bayplan.worlds.starting_nodes._ZONES": "of a cluster that somebody starts, not of a benchmark",
     "bayplan.worlds.kubeconfig.NAME": "of a cluster in a kubeconfig, not of a part of a configuration",
     "bayplan.analysis.simulation.results.comparison.PREEMPTION": "a kind of difference, not an end of a pod",

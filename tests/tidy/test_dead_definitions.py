@@ -19,6 +19,7 @@ PUBLIC = {
     "bayplan.__dir__": "asked for by Python",
     "bayplan.__getattr__": "asked for by Python",
     "bayplan.analysis.cluster.Cluster.after": "the Python API",
+    "bayplan.analysis.cluster.Cluster.explain_group": "the Python API",
     "bayplan.analysis.cluster.Cluster.from_objects": "the Python API",
     "bayplan.analysis.simulation.results.columns.Columns._repr_html_": "called by notebooks",
     **{
@@ -47,6 +48,8 @@ PUBLIC = {
     "bayplan.core.lifecycle.FLYING": "names a part of the table of states",
     "bayplan.core.queue.SchedulingQueue.in_flight_counts": "what upstream reports as inflight_events",
     "bayplan.pytest_plugin.kubernetes_cluster": "asked for by name in tests",
+    "bayplan.pytest_plugin.kubernetes_user": "asked for by name in tests",
+    "bayplan.pytest_plugin.session_kubernetes_user": "asked for by name in tests",
     "bayplan.pytest_plugin.pytest_configure": "called by pytest",
     "bayplan.pytest_plugin.session_kubernetes_cluster": "asked for by name in tests",
     "bayplan.testing.__getattr__": "asked for by Python",

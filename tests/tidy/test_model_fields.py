@@ -27,6 +27,10 @@ PASSED_ON = {
         ],
         "the status that a controller writes for users to see",
     ),
+    **dict.fromkeys(
+        ["bayplan.model.groups.DisruptionMode.single", "bayplan.model.groups.GroupSchedulingPolicy.basic"],
+        "one of two alternatives, of which only the other one is asked for",
+    ),
 }
 """Fields that are written or carried, never read, with the reason."""
 

@@ -16,6 +16,7 @@ THEMES = {
     "analysis/simulation/test_resource_claims.py": "devices that pods take turns to use, through a whole simulation",
     "apiserver/http/test_recorded.py": "plain HTTP requests that a real API server was asked, and its answers",
     "apiserver/patching/test_recorded.py": "patches and owners of fields against recorded writes to a real API server",
+    "cli/test_hostile_input.py": "what other people's files say, in the answers of all commands",
     "cli/test_screens.py": "answers of all commands on a large cluster: how high and how wide they are",
     "core/queue/test_default_profile.py": "the queue with the hints of all default plugins",
     "core/queue/test_lost_wake_ups.py": "each interleaving in which a wake-up could be lost",

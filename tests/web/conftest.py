@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+from tests.support.dashboard_server import Running, dashboard_server
 
 
 @pytest.fixture(scope="module")
@@ -18,3 +19,10 @@ def browser() -> Iterator[Browser]:
         launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield launched
         launched.close()
+
+
+@pytest.fixture
+def cluster() -> Iterator[Running]:
+    """Two nodes of 4 cpu, and nothing else."""
+    with dashboard_server() as made:
+        yield made

@@ -5,6 +5,7 @@ Every text of a run file, of a cluster and of an answer is markup here. Needs ch
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,13 +13,18 @@ from typing import Any
 
 import msgspec
 import pytest
-from playwright.sync_api import Browser, Dialog, Request
+from playwright.sync_api import Browser, Dialog, Page, Request
+from tests.support import hostile_objects as evil
+from tests.support.dashboard_server import TOKEN, Running
+from tests.support.hostile_objects import hostile_objects
+from tests.unit.cli.test_hostile_input import QUESTIONS
 from tests.unit.report.shadow.test_page import findings
 from tests.unit.report.simulation.test_page import busy_result
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.results.comparison import compare
 from bayplan.analysis.simulation.results.run_files import as_run
+from bayplan.cli.main import run
 from bayplan.model.errors import InvalidObject
 from bayplan.report.answers.html import html
 from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table
@@ -82,10 +88,10 @@ def two_runs(document: Any) -> str:
 
 
 def explanation(document: Any) -> str:
-    return explanation_page(document, _explained().occupancies(nodes_to_draw(document), ["cpu"]), ["cpu"])
+    return explanation_page(document, urgent().occupancies(nodes_to_draw(document), ["cpu"]), ["cpu"])
 
 
-def _explained() -> Any:
+def urgent() -> Any:
     things: list[Builder[Any]] = [
         make.node("a").capacity(cpu="4"),
         make.node("b").capacity(cpu="2").taint("dedicated"),
@@ -110,7 +116,7 @@ def answer(evil: str) -> str:
 PAGES: dict[str, Callable[[], tuple[str, int]]] = {
     "simulation": lambda: poisoned(run_document(), one_run),
     "comparison": lambda: poisoned(run_document(), two_runs),
-    "explanation": lambda: poisoned(_explained().document(), explanation),
+    "explanation": lambda: poisoned(urgent().document(), explanation),
     "shadow": lambda: poisoned(findings().to_dict(), shadow_page),
     "answer": lambda: (answer(EVIL), 6),
 }
@@ -126,6 +132,48 @@ def test_nothing_runs_and_nothing_is_fetched(name: str, browser: Browser, tmp_pa
     assert evil >= 6
     file = tmp_path / "page.html"
     file.write_text(page, encoding="utf-8")
+    opened, happened = watched_page(browser)
+    opened.goto(file.as_uri())
+    opened.wait_for_load_state("networkidle")
+    assert happened == [file.as_uri()]
+    assert opened.locator(ACTIVE).count() == 0
+    assert "alert(1)" in opened.locator("body").inner_text()
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_so_do_pages_of_commands(
+    question: str, browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster, file = tmp_path / "evil.json", tmp_path / "page.html"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": hostile_objects()}))
+    run([*QUESTIONS[question], "-f", str(cluster), "-o", "html"])
+    file.write_text(capsys.readouterr().out, encoding="utf-8")
+    opened, happened = watched_page(browser)
+    opened.goto(file.as_uri())
+    opened.wait_for_load_state("networkidle")
+    assert happened == [file.as_uri()]
+    assert opened.locator(ACTIVE).count() == 0
+    assert not opened.evaluate("document.documentElement.scrollWidth > innerWidth"), "wider than the window"
+
+
+def test_messages_on_the_dashboard(cluster: Running, browser: Browser) -> None:
+    """Names and labels are checked by the API; what events say is not."""
+    involved = {"kind": "Node", "name": "node-1"}
+    metadata = {"name": "evil", "namespace": "default"}
+    event = {"involvedObject": involved, "reason": evil.EVIL[:100], "message": evil.EVIL[:1000], "type": "Warning"}
+    opened, happened = watched_page(browser)
+    opened.goto(f"{cluster.url}/#token={TOKEN}")
+    path = "/api/v1/namespaces/default/events"
+    cluster.create(path, {"apiVersion": "v1", "kind": "Event", "metadata": metadata, **event})
+    shown = opened.get_by_text("$(touch evil)").first
+    shown.wait_for()
+    assert evil.HIDDEN.encode("unicode_escape").decode() in shown.inner_text()
+    assert [url for url in happened if not url.startswith(cluster.url)] == []
+    assert opened.locator("[onerror], iframe, img[src=x], a[href^='javascript']").count() == 0
+
+
+def watched_page(browser: Browser) -> tuple[Page, list[str]]:
+    """A page, and what happens on it: requests, dialogs, errors, what scripts or policies write to the console."""
     opened = browser.new_context().new_page()
     happened: list[str] = []
 
@@ -141,8 +189,4 @@ def test_nothing_runs_and_nothing_is_fetched(name: str, browser: Browser, tmp_pa
     opened.on("request", note)
     opened.on("console", lambda said: happened.append(said.text))
     opened.on("pageerror", lambda error: happened.append(str(error)))
-    opened.goto(file.as_uri())
-    opened.wait_for_load_state("networkidle")
-    assert happened == [file.as_uri()]
-    assert opened.locator(ACTIVE).count() == 0
-    assert "alert(1)" in opened.locator("body").inner_text()
+    return opened, happened

@@ -18,6 +18,7 @@ from typing import Any
 from bayplan.cli import demo
 from bayplan.cli.main import EXIT_NO, run
 from website.reference.markdown import code, table
+from website.reference.schemas import file_name
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 #: Command -> questions that together show all of its document. DEMO is the demo's cluster.
@@ -92,8 +93,10 @@ def page() -> str:
 def _lines() -> Iterator[str]:
     yield from ("# JSON documents", "")
     yield "What `-o json` prints (`-o yaml` is the same document), field by field, from answers about the example"
-    yield "clusters. `[]` stands for the entries of a list, `{}` for the values of a map with names as keys. Releases"
-    yield "may add fields; the [changelog](../changelog.md) says if one is gone."
+    yield "clusters. `[]` stands for the entries of a list, `{}` for the values of a map with names as keys."
+    yield ""
+    yield "Each document says in `format` what it is, and has a JSON Schema. Releases may add fields; if a field"
+    yield "changes or goes, the version in `format` and of the schema changes."
     yield ""
     with TemporaryDirectory() as folder:
         demo.write_files(Path(folder) / DEMO)
@@ -101,7 +104,9 @@ def _lines() -> Iterator[str]:
         for title, questions in QUESTIONS.items():
             yield from (f"## {title}", "")
             yield from ("```text", *(f"bayplan {question} -o json" for question in questions), "```", "")
-            shape = shape_of(answer(question, Path(folder)) for question in questions)
+            answers = [answer(question, Path(folder)) for question in questions]
+            yield from (f"[Schema](../schemas/v1/{file_name(answers[0]['format'])})", "")
+            shape = shape_of(answers)
             rows = ((code(path), types, code(example)) for path, types, example in shape.rows())
             yield from table(("Field", "Type", "Example"), rows)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bayplan.analysis.cluster_objects import ClusterObjects, PodQueue, add_along, check_pending, unbound
 from bayplan.analysis.explanation import PodExplanation
 from bayplan.analysis.extenders import asking_extenders
+from bayplan.analysis.group_explanation import GroupExplanation, explain_group
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.profiles import own_schedulers_of, profile_of
 from bayplan.analysis.tie_breaks import tie_break
@@ -25,7 +26,7 @@ from bayplan.core.explain import Explanation
 from bayplan.core.queue.entrance import may_enter
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
-from bayplan.model.reading import ReadResult, from_dicts, read
+from bayplan.model.reading import ReadResult, Sources, from_dicts, read
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
@@ -49,19 +50,30 @@ class Cluster(ClusterObjects):
     """Nodes, pods and everything else that affects scheduling, to ask questions about."""
 
     @classmethod
-    def load(cls, *paths: str | Path) -> Cluster:
+    def load(cls, *paths: str | Path, kubernetes_version: str | None = None) -> Cluster:
         """From YAML or JSON files and directories; `-` is standard input. Raises InvalidObject."""
-        return cls.of(read(paths))
+        return cls.of(read(paths), kubernetes_version)
 
     @classmethod
-    def from_objects(cls, objects: Iterable[Mapping[str, Any]]) -> Cluster:
+    def from_objects(cls, objects: Iterable[Mapping[str, Any]], kubernetes_version: str | None = None) -> Cluster:
         """From Kubernetes objects as plain dicts. Raises InvalidObject."""
-        return cls.of(from_dicts(list(objects)))
+        return cls.of(from_dicts(list(objects)), kubernetes_version)
 
     @classmethod
-    def of(cls, result: ReadResult) -> Cluster:
+    def of(cls, result: ReadResult, kubernetes_version: str | None = None) -> Cluster:
         """From what has been read."""
-        return cls(result.objects, result.skipped, result.sources, is_whole=result.is_whole)
+        return cls(
+            result.objects,
+            result.skipped,
+            result.sources,
+            is_whole=result.is_whole,
+            kubernetes_version=kubernetes_version,
+        )
+
+    def like(self, objects: list[Object], sources: Sources | None = None) -> Cluster:
+        """A cluster of these objects with the same scheduler."""
+        given = self.sources if sources is None else sources
+        return Cluster(objects, sources=given, kubernetes_version=self.kubernetes_version)
 
     # Questions.
 
@@ -82,7 +94,7 @@ class Cluster(ClusterObjects):
         Extenders of the configuration are called only with `call_extenders`.
         """
         wanted = self.wanted(pod, namespace)
-        configuration = load_configuration(config, feature_gates)
+        configuration = load_configuration(config, feature_gates, release=self.release)
         pending = unbound(wanted.pod)
         with asking_extenders(configuration, [*self.objects, pending], called=call_extenders) as extenders:
             profiles = build_profiles(configuration, extenders)
@@ -94,6 +106,26 @@ class Cluster(ClusterObjects):
             view = cache.view()
             found = attempt(profile, info, view)
         return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
+
+    def explain_group(
+        self,
+        group: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        feature_gates: GateSettings = None,
+    ) -> GroupExplanation:
+        """What would become of a PodGroup if it were tried now, and of each of its pods?
+
+        Needs a Kubernetes version with pod groups, and the gate GenericWorkload. Raises InvalidObject for a group that
+        neither exists nor has pods.
+        """
+        configuration = load_configuration(config, feature_gates, release=self.release, with_groups=True)
+        profiles = build_profiles(configuration)
+        key = group if "/" in group else f"{namespace}/{group}"
+        cache = self.build_cache(profiles=profiles, gates=configuration.gates)
+        found, members = self.group_members(key, profiles, cache)
+        return explain_group(cache, profiles, key, found, members)
 
     def pending(
         self,
@@ -143,7 +175,7 @@ class Cluster(ClusterObjects):
         of the configuration are called only with `call_extenders`, and never to bind.
         """
         keys = self.queue(config, gated=gated, feature_gates=feature_gates).keys if pods is None else pods
-        configuration = load_configuration(config, feature_gates)
+        configuration = load_configuration(config, feature_gates, release=self.release)
         pending = [self.find_pod(key) for key in keys]
         with asking_extenders(configuration, [*self.objects, *pending], called=call_extenders) as extenders:
             profiles = build_profiles(configuration, extenders)
@@ -169,7 +201,7 @@ class Cluster(ClusterObjects):
         missing pods of a workload. Raises InvalidObject for unknown names, and for workloads whose pods an API server
         would reject.
         """
-        configuration = load_configuration(config, feature_gates)
+        configuration = load_configuration(config, feature_gates, release=self.release)
         profiles = build_profiles(configuration)
         if named is None:
             return self.queue_under(profiles, configuration.gates, gated=gated)
@@ -369,7 +401,7 @@ class Cluster(ClusterObjects):
         objects += [obj for brought in along.values() for obj in brought]
         objects += [new.pod for new in planned]
         objects = [obj for obj in objects if not (isinstance(obj, ResourceClaim) and object_key(obj) in claims)]
-        return Cluster([*(_bound(obj, nodes) if isinstance(obj, Pod) else obj for obj in objects), *claims.values()])
+        return self.like([*(_bound(obj, nodes) if isinstance(obj, Pod) else obj for obj in objects), *claims.values()])
 
     def exposure(
         self,

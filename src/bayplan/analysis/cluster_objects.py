@@ -23,17 +23,20 @@ from bayplan.analysis.profiles import fault_of
 from bayplan.analysis.references import POD, Reference, close_matches, misread_kind, not_found, parse_reference, written
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
 from bayplan.config.registry import queue_order
+from bayplan.config.releases import release_named
 from bayplan.controllers.budgets.status import fill_budget_status
 from bayplan.controllers.ownership import WORKLOADS, Ownership
 from bayplan.controllers.workloads.job_pods import is_finished
 from bayplan.core.cache import Cache
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.profile import Profile
+from bayplan.core.groups.member import Member
 from bayplan.core.queue.entrance import may_enter
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.near_matches import did_you_mean
-from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod, group_key
 from bayplan.model.reading import Sources, locating, without_garbage_collection
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.storage import StorageClass
@@ -69,11 +72,13 @@ class ClusterObjects:
         sources: Sources | None = None,
         *,
         is_whole: bool = False,
+        kubernetes_version: str | None = None,
     ) -> None:
-        """Raises InvalidObject for objects that an API server would not admit.
+        """Raises InvalidObject for objects that an API server would not admit, UnknownReleaseError for the version.
 
         `is_whole` says that the objects are everything a cluster has, so that what is not there does not exist.
         """
+        self.release = release_named(kubernetes_version)
         _name_pods(objects)
         #: What claims without a class get where the input says nothing about storage.
         self.assumed_class: StorageClass | None = missing_default_class(objects)
@@ -86,6 +91,11 @@ class ClusterObjects:
         self._is_whole = is_whole
         fill_budget_status(self.objects)
         self.pods: dict[str, Pod] = {object_key(obj): obj for obj in self.objects if isinstance(obj, Pod)}
+
+    @property
+    def kubernetes_version(self) -> str:
+        """The minor version whose scheduler decides."""
+        return self.release.version
 
     def queue_under(
         self,
@@ -184,6 +194,20 @@ class ClusterObjects:
             cache.add(claim)
         return knowing
 
+    def group_members(
+        self, key: str, profiles: Mapping[str, Profile], cache: Cache
+    ) -> tuple[PodGroup | None, list[Member]]:
+        """A PodGroup, None if it is not there, and the pods of it that wait for one of these profiles."""
+        group = cache.objects.pod_groups.get(_split(key))
+        members = [
+            Member(pod, cache.info(self.claiming(pod, cache)), queued_at=position)
+            for position, pod in enumerate(self.pods.values())
+            if group_key(pod) == key and is_pending(pod) and pod.spec.scheduler_name in profiles
+        ]
+        if group is None and not members and not any(group_key(pod) == key for pod in self.pods.values()):
+            raise not_found(f"podgroup/{key}", "not found in the input")
+        return group, members
+
     @property
     def refused_workloads(self) -> list[Fault]:
         """Workloads of a dump that lack pods which an API server would reject, and why."""
@@ -205,7 +229,12 @@ class ClusterObjects:
 
     @cached_property
     def _workload_pods(self) -> WorkloadPods:
-        return expand_workloads(self.objects)
+        return expand_workloads(self.objects, self.ownership)
+
+    @cached_property
+    def ownership(self) -> Ownership:
+        """Who controls whom."""
+        return Ownership(self.objects)
 
     def planned(self, key: str) -> NewPod | None:
         """The pod of this name that a workload would create; a pod that exists comes first, unless it is over."""
@@ -246,7 +275,7 @@ class ClusterObjects:
 
     def _pods_of(self, reference: Reference) -> dict[str, Pod]:
         """Pods of the workload that exist and are not over, and those that it lacks, in order of arrival."""
-        namespace, owners = reference.namespace, Ownership(self.objects)
+        namespace, owners = reference.namespace, self.ownership
         existing = {
             key: pod
             for key, pod in self.pods.items()
@@ -321,11 +350,14 @@ class ClusterObjects:
 
 
 def _may_be_nominated(pod: Pod, profiles: Mapping[str, Profile], cache: Cache) -> bool:
-    """Whether a node can be kept for the pending pod. As upstream: not while it is gated, nor for another scheduler."""
+    """Whether a node can be kept for the pending pod. As upstream: not for another scheduler, nor while it is gated.
+
+    Since v1.37 a gate does not matter.
+    """
     profile = profiles.get(pod.spec.scheduler_name)
     if profile is None or not pod.status.nominated_node_name:
         return False
-    return may_enter(profile.pre_enqueue, cache.info(pod)).ok
+    return cache.gates.release.gated_pods_keep_nodes or may_enter(profile.pre_enqueue, cache.info(pod)).ok
 
 
 def _wanted(pod: Pod, origin: NewPod | None = None, workload: str = "") -> Wanted:

@@ -16,6 +16,7 @@ from bayplan.analysis.claim_templates import claims_brought_by
 from bayplan.core.plugins.volume_claims import WAIT_FOR_FIRST_CONSUMER
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
+from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from bayplan.model.volumes import PersistentVolumeClaimTemplate
 from bayplan.model.well_known import BETA_STORAGE_CLASS
@@ -34,7 +35,8 @@ def missing_default_class(objects: Iterable[Object]) -> StorageClass | None:
     for obj in objects:
         if isinstance(obj, PersistentVolume) or (isinstance(obj, StorageClass) and _settles_it(obj)):
             return None
-        counts_on_it = counts_on_it or any(map(_needs_default, claims_brought_by(obj)))
+        if not counts_on_it and not (isinstance(obj, Pod) and not obj.spec.volumes):  # as most objects are
+            counts_on_it = any(map(_needs_default, claims_brought_by(obj)))
     if not counts_on_it:
         return None
     meta = ObjectMeta(name=CLASS_NAME, annotations={DEFAULT_CLASS_ANNOTATIONS[0]: "true"})

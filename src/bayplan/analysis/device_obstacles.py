@@ -13,9 +13,10 @@ from enum import IntEnum
 from typing import Any
 
 from bayplan.core.columns.device_pools import Pool, slice_index
-from bayplan.core.columns.devices import Amounts, DeviceEntry, Inventory
+from bayplan.core.columns.devices import Amounts, DeviceEntry, Inventory, SelectorFailure
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.plugins.dynamic_resources.allocation import counters_left, hindered_by
-from bayplan.core.plugins.dynamic_resources.capacity import has_capacity
+from bayplan.core.plugins.dynamic_resources.capacity import CapacityError, has_capacity
 from bayplan.core.plugins.dynamic_resources.requests import Request, expressions_of
 from bayplan.core.snapshot import View
 from bayplan.model.quantity import parse_quantity
@@ -89,8 +90,8 @@ def _unselected(request: Request, entry: DeviceEntry, inventory: Inventory) -> O
     for step, owner, expressions in steps:
         for expression in expressions:
             answer = inventory.answer(expression, entry.content_id) if expression is not None else True
-            if isinstance(answer, str):
-                return Obstacle(step, f"selector of {owner} fails: {answer}", expression or "")
+            if isinstance(answer, SelectorFailure):
+                return Obstacle(step, f"selector of {owner} fails: {answer.text}", expression or "")
             if not answer:
                 return Obstacle(
                     step, f"not selected by {owner}: {' '.join((expression or '').split())}", expression or ""
@@ -115,9 +116,14 @@ def _short(request: Request, entry: DeviceEntry, pool: Pool, inventory: Inventor
     """A capacity, or a counter that devices of the pool share, of which too little is left."""
     device, sharing = entry.device, tuple(share.claim for share in inventory.shares.get(entry.id, ()))
     asked, taken = request.capacity, inventory.consumed(entry.id)
-    if inventory.gates.dra_consumable_capacity and not has_capacity(asked, device.capacity, taken, None):
-        short = [name for name in sorted({*device.capacity, *(asked or ())}) if not _has(asked, entry, taken, name)]
-        return Obstacle(Step.CAPACITY, f"too little {' and '.join(short)} left", holders=sharing)
+    gates = inventory.gates
+    try:
+        if gates.dra_consumable_capacity and not has_capacity(asked, device.capacity, taken, None, gates):
+            names = sorted({*device.capacity, *(asked or ())})
+            short = [name for name in names if not _has(asked, entry, taken, name, gates)]
+            return Obstacle(Step.CAPACITY, f"too little {' and '.join(short)} left", holders=sharing)
+    except CapacityError as problem:
+        return Obstacle(Step.CAPACITY, str(problem))
     left = counters_left(pool, inventory) if device.consumes_counters and not inventory.is_allocated(entry.id) else {}
     short = [
         name
@@ -130,7 +136,7 @@ def _short(request: Request, entry: DeviceEntry, pool: Pool, inventory: Inventor
     return None
 
 
-def _has(asked: Amounts | None, entry: DeviceEntry, taken: Amounts | None, name: str) -> bool:
+def _has(asked: Amounts | None, entry: DeviceEntry, taken: Amounts | None, name: str, gates: FeatureGates) -> bool:
     """Whether the device has enough of that capacity."""
     capacity = {key: value for key, value in entry.device.capacity.items() if key == name}
-    return has_capacity({name: asked[name]} if asked and name in asked else None, capacity, taken, None)
+    return has_capacity({name: asked[name]} if asked and name in asked else None, capacity, taken, None, gates)

@@ -174,8 +174,9 @@ class Placer:
         """The pod runs on the node from now on, with what it needs there; if it was nominated that is over."""
         cache = self._cache
         plugins = self._profiles[info.scheduler_name].reserve
-        for obj in [obj for plugin in plugins for obj in plugin.reserve(info, view, node_row)]:
-            cache.objects.put(obj)
+        for objects in [plugin.reserve(info, view, node_row) for plugin in plugins]:
+            for obj in objects:
+                cache.objects.put(obj)
         if info.key in cache.pods.rows_by_key:
             cache.remove_pod(info.key)
         cache.add_pod(pod, view.nodes.names[node_row], info)

@@ -162,33 +162,25 @@ class _Followed:
         self._best = choice.order.item(choice.row)
         self._tied = bytearray(tied)  # 1 for each row that ties now
         self._tied_rows: BoolArray = np.frombuffer(self._tied, dtype=np.bool_)  # the same memory
-        self._logs = (nodes.usage_changes, nodes.spec_changes)
-        self._positions = tuple(log.position for log in self._logs)
-        self._seen_position = nodes.usage_changes.position
+        self._log = nodes.usage_changes
+        self._position = self._seen_position = self._log.position
 
     def news(self) -> int:
-        """How often pods have come or gone since somebody asked this."""
-        seen, self._seen_position = self._seen_position, self._logs[0].position
+        """How often rows have changed since somebody asked this."""
+        seen, self._seen_position = self._seen_position, self._log.position
         return self._seen_position - seen
 
     def follow(self, order: IntArray) -> bool:
         """Bring the run up to date; False when nobody knows which rows have changed."""
-        usage, specs = self._logs
-        usage_position, spec_position = self._positions
-        same_nodes = specs.position == spec_position
-        if same_nodes and usage.position == usage_position + 1:
-            self._follow_one(usage.last, order)
+        log = self._log
+        if log.position == self._position + 1:
+            self._follow_one(log.last, order)
         else:
-            changed = usage.since(usage_position)
+            changed = log.since(self._position)
             if changed is None:
                 return False
             self._follow_all(changed, order)
-            if not same_nodes:
-                changed = specs.since(spec_position)
-                if changed is None:
-                    return False
-                self._follow_all(changed, order)
-        self._positions = (usage.position, specs.position)
+        self._position = log.position
         return True
 
     def _follow_one(self, row: int, order: IntArray) -> None:

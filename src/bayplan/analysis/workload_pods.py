@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bayplan.admission import admit
 from bayplan.admission.stored import was_created
-from bayplan.controllers.ownership import Workload, namespaced_name, reference_to
+from bayplan.controllers.ownership import Ownership, Workload, namespaced_name, reference_to
 from bayplan.controllers.workloads.expand import PendingWorkload, next_to_create, pods_to_create
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
@@ -42,11 +42,11 @@ class WorkloadPods:
     refused: list[Fault] = field(default_factory=list)  # of workloads in a dump: their controllers cannot create pods
 
 
-def expand_workloads(objects: Sequence[Object]) -> WorkloadPods:
-    """The pods that workloads lack."""
+def expand_workloads(objects: Sequence[Object], ownership: Ownership | None = None) -> WorkloadPods:
+    """The pods that workloads lack; `ownership` is that of the objects, if it is known."""
     found = WorkloadPods()
     classes = _classes(objects)
-    for pending in pods_to_create(objects):
+    for pending in pods_to_create(objects, ownership):
         try:
             _admit(pending, classes)
         except InvalidObject as error:

@@ -119,7 +119,7 @@ class ProjectedStore(Store):
         entry = self._registry.entry(resource, namespace, name)
         made = self._registry.overlay(resource, entry, before, after)
         if subresource == "status":
-            made = completed(resource, entry.document, made, format_time(now))
+            made = completed(resource, entry.document, made, format_time(now), self._registry)
         self._registry.update(resource, namespace, name, lambda _: made, self._options, now, subresource=subresource)
         found = self.find(kind, namespace, name)
         made_of_it = after if found is None else found

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, wraps
-from pathlib import Path
+from functools import wraps
 from typing import Any, TypedDict
 
 import click
@@ -15,31 +13,22 @@ from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.memory import keep_memory
 from bayplan.cli.input_notes import note_input
 from bayplan.cli.options import (
-    Callback,
     config_option,
     feature_gates_option,
     files_option,
     foreign_victims_option,
+    kubernetes_version_option,
     namespace_option,
-    note,
     note_extenders,
     note_skipped,
     report_option,
 )
+from bayplan.cli.output import format_option, write_parts
 from bayplan.cli.output_files import check_file
 from bayplan.cli.sources import Source, live_options
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.model.reading import ReadResult, read
-from bayplan.report.answers.html import html
-from bayplan.report.answers.markdown import markdown
 from bayplan.report.answers.parts import Next, Part
-from bayplan.report.answers.terminal import terminal_parts
-from bayplan.report.json_output import write_document
-from bayplan.report.terminal import show
-
-FORMATS = ("table", "json", "yaml", "markdown", "html")
-#: For a command whose answer is a list of objects: their names, as kubectl prints and takes them.
-NAMES = "name"
 
 
 class Settings(TypedDict):
@@ -61,6 +50,7 @@ class Asked:
     feature_gates: str
     foreign_victims: str | None
     details: bool = False
+    kubernetes_version: str | None = None
 
     @property
     def namespace(self) -> str:
@@ -70,11 +60,17 @@ class Asked:
         """From files, a live cluster, or both. What was left out is noted."""
         check_file("--report", self.report)
         keep_memory()
-        cluster = Cluster.of(self.source.read())
+        cluster = Cluster.of(self.source.read(), self.kubernetes_version)
         note_input(cluster)
         if not calls_extenders:
-            note_extenders(self.config, self.feature_gates, how_to_ask="use explain or place with --call-extenders")
+            how_to_ask = "use explain or place with --call-extenders"
+            note_extenders(self.config, self.feature_gates, cluster.release, how_to_ask=how_to_ask)
         return cluster
+
+    def source_arguments(self) -> str:
+        """The options that name the same cluster again, for a command to run next."""
+        version = f"--kubernetes-version {self.kubernetes_version}" if self.kubernetes_version else ""
+        return " ".join(filter(None, (self.source.arguments(), version)))
 
     def settings(self) -> Settings:
         return Settings(config=self.config, feature_gates=self.feature_gates, foreign_victims=self.foreign_victims)
@@ -87,18 +83,6 @@ def read_noting(files: Sequence[str]) -> list[ReadResult]:
     given = read(files)
     note_skipped(given.skipped)
     return [given]
-
-
-def format_option(*more_formats: str) -> Callable[[Callback], Callback]:
-    """`-o`, for a command whose answer is made of parts."""
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Choice([*FORMATS, *more_formats]),
-        default=FORMATS[0],
-        show_default=True,
-        help="Output format.",
-    )
 
 
 details_option = click.option("--details", is_flag=True, help="Show everything, not just the short answer.")
@@ -119,13 +103,14 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
             config: str | None,
             feature_gates: str,
             foreign_victims: str | None,
+            kubernetes_version: str | None,
             details: bool = False,
             all_namespaces: bool = False,
             **own: Any,
         ) -> int:
             source = Source(files, kubeconfig, context, namespace, all_namespaces)
             return function(
-                Asked(source, output, report, config, feature_gates, foreign_victims, details),
+                Asked(source, output, report, config, feature_gates, foreign_victims, details, kubernetes_version),
                 **own,
             )
 
@@ -136,6 +121,7 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
             namespace_option,
             foreign_victims_option(UPSTREAM.foreign_victims),
             feature_gates_option,
+            kubernetes_version_option,
             config_option,
             live_options,
             files_option,
@@ -155,26 +141,17 @@ def write_answer(
     names: Iterable[str] = (),
     page: Callable[[], str] | None = None,
 ) -> None:
-    """The answer on standard output, in the format that was asked for, and the report if one is wanted.
-
-    `page` makes the HTML where it is not made of the parts.
-    """
-    told = list(with_source(parts, asked.source.arguments()))
-    make_page = page if page is not None else partial(html, title, told)
-    if asked.report is not None:
-        Path(asked.report).write_text(make_page(), encoding="utf-8")
-        note(f"report written to {asked.report}")
-    match asked.output:
-        case "json" | "yaml":
-            write_document(document, asked.output, sys.stdout)
-        case "markdown":
-            sys.stdout.write(markdown(title, told))
-        case "html":
-            sys.stdout.write(make_page())
-        case "name":
-            sys.stdout.writelines(f"{name}\n" for name in names)
-        case _:
-            show(terminal_parts(told, details=asked.details), sys.stdout)
+    """As `write_parts`, with the options that the command was given."""
+    write_parts(
+        title,
+        with_source(parts, asked.source_arguments()),
+        document,
+        output=asked.output,
+        report=asked.report,
+        details=asked.details,
+        names=names,
+        page=page,
+    )
 
 
 def with_source(parts: Iterable[Part], source: str) -> Iterator[Part]:

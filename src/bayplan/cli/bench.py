@@ -6,7 +6,6 @@ and draws it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,11 +25,11 @@ from bayplan.analysis.bench.scaling import (
     measure_scaling,
 )
 from bayplan.analysis.bench.workloads import USUAL, WORKLOADS
-from bayplan.cli.options import note, output_option
-from bayplan.report.bench import LEGEND, measurement_table
-from bayplan.report.json_output import write_document, write_json
+from bayplan.cli.options import note
+from bayplan.cli.output import format_option, write_parts
+from bayplan.report.bench import bench_parts
+from bayplan.report.json_output import tagged, write_json
 from bayplan.report.scaling_plot import write_plots
-from bayplan.report.terminal import Part, sentence, show
 
 ON_REQUEST = tuple(name for name in WORKLOADS if name not in USUAL)
 _PLOT_BY_DEFAULT = "bayplan-scaling"
@@ -60,7 +59,7 @@ _PLOT_BY_DEFAULT = "bayplan-scaling"
     help="Number of pods to schedule. The default depends on the workload.",
 )
 @click.option("--scale", is_flag=True, help="Measure and plot how the cost grows with nodes and running pods.")
-@output_option
+@format_option()
 @click.option(
     "--output-file",
     "out",
@@ -97,19 +96,14 @@ def _show(machine: Machine, found: Sequence[Measurement], output: str, out: Path
     if out:
         with out.open("w", encoding="utf-8") as stream:
             write_json(answer, stream)
-    if output != "table":
-        write_document(answer, output, sys.stdout)
-    else:
-        show(_parts(machine, found), sys.stdout)
+    write_parts("bayplan bench", bench_parts(machine, found, WORKLOADS), answer, output=output)
 
 
 def document(machine: Machine, measurements: Iterable[Measurement]) -> dict[str, Any]:
     """The result as JSON."""
-    return {
-        "machine": machine.to_dict(),
-        "targets": {workload.name: workload.target for workload in WORKLOADS.values() if workload.target},
-        "measurements": [measured.to_dict() for measured in measurements],
-    }
+    targets = {workload.name: workload.target for workload in WORKLOADS.values() if workload.target}
+    measured = [measurement.to_dict() for measurement in measurements]
+    return tagged("benchmark", {"machine": machine.to_dict(), "targets": targets, "measurements": measured})
 
 
 def _measured(workloads: Sequence[str], node_counts: Sequence[int], pods: int | None) -> Iterator[Measurement]:
@@ -118,12 +112,6 @@ def _measured(workloads: Sequence[str], node_counts: Sequence[int], pods: int | 
             node_count = given or WORKLOADS[workload].node_count
             note(f"{workload}, {node_count:,} nodes")
             yield measure_apart(workload, node_count, pods or WORKLOADS[workload].count)
-
-
-def _parts(machine: Machine, measurements: Sequence[Measurement]) -> Iterator[Part]:
-    yield measurement_table(measurements, WORKLOADS)
-    yield sentence(f"\n{machine.processor}, {machine.cores} cores, {machine.software}")
-    yield sentence(LEGEND.replace("`", ""), "dim")
 
 
 def _bench_scaling(

@@ -8,6 +8,7 @@ from bayplan.cli.answering import Asked, answer_options, details_option, write_a
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.capacity import capacity_parts
+from bayplan.report.json_output import tagged
 
 
 @click.command(
@@ -80,5 +81,5 @@ def command(
         pool_labels=pool_labels,
         **asked.settings(),
     )
-    write_answer(asked, "Capacity", capacity_parts(answer), answer.to_dict())
+    write_answer(asked, "Capacity", capacity_parts(answer), tagged("capacity", answer.to_dict()))
     return EXIT_YES if answer.is_enough else EXIT_NO

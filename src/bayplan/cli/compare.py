@@ -7,16 +7,17 @@ import click
 from bayplan.analysis.simulation.results.comparison import compare, short_names
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.run_files import read_runs
-from bayplan.cli.options import output_option, report_option
+from bayplan.cli.options import report_option
+from bayplan.cli.output import format_option
 from bayplan.cli.output_files import check_file
-from bayplan.cli.simulation_output import show_compared, write_report_to
+from bayplan.cli.simulation_output import show_compared
 from bayplan.model.errors import Fault, InvalidObject
 
 
 @click.command("compare", epilog="Exit codes: 0 done; 2 bad input or usage.")
 @click.argument("files", metavar="RUN.json...", nargs=-1, required=True)
 @report_option
-@output_option
+@format_option()
 def command(files: tuple[str, ...], report: str | None, output: str) -> None:
     """Compare results of `bayplan simulate -o json` with the first one.
 
@@ -25,8 +26,7 @@ def command(files: tuple[str, ...], report: str | None, output: str) -> None:
     """
     check_file("--report", report)
     compared = _compared(files)
-    write_report_to(report, compared)
-    show_compared(compared, compared.comparison, output)
+    show_compared(compared, compared.comparison, output, report)
 
 
 def _compared(files: tuple[str, ...]) -> ComparedRuns:

@@ -14,6 +14,7 @@ from bayplan.cli.options import CommandWithFiles, script_option, seconds_option
 from bayplan.cli.progress import progress_line
 from bayplan.report.answers.defrag import defrag_parts
 from bayplan.report.answers.move_script import move_script
+from bayplan.report.json_output import tagged
 
 
 @click.command(
@@ -55,5 +56,5 @@ def command(asked: Asked, wanted: str, max_moves: int | None, seconds: float | N
     if script:
         sys.stdout.write(move_script(answer))
     else:
-        write_answer(asked, f"Room for {answer.pod}", defrag_parts(answer), answer.to_dict())
+        write_answer(asked, f"Room for {answer.pod}", defrag_parts(answer), tagged("defrag", answer.to_dict()))
     return EXIT_YES if answer.works else EXIT_NO

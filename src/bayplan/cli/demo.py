@@ -29,7 +29,7 @@ from bayplan.model.reading import read
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.explain.explanation import explanation_parts
 from bayplan.report.nodes import node_table
-from bayplan.report.simulation.tables import simulation_parts
+from bayplan.report.simulation.parts import simulation_parts
 from bayplan.report.terminal import Part, Verbatim, chapter, sentence, show
 from bayplan.report.writing import write_report
 
@@ -74,7 +74,7 @@ def before_parts() -> Iterator[Part]:
         "bayplan makes the same decisions as the Kubernetes scheduler, and explains them. Here is a small cluster."
     )
     yield chapter("1 · Six nodes, nearly full: one is reserved for GPU workloads, one is cordoned for maintenance")
-    yield node_table(Cluster(objects_of("cluster.yaml")).build_cache().view())
+    yield from terminal_parts([node_table(Cluster(objects_of("cluster.yaml")).build_cache().view())])
     yield chapter(f"2 · An urgent pod arrives. Which pods would it evict? bayplan explain {URGENT_POD}")
     yield sentence(f"{URGENT_POD} has priority class critical and needs 4 CPUs.")
     document = Cluster(objects_of("cluster.yaml", "urgent.yaml")).explain(URGENT_POD).document()
@@ -92,7 +92,7 @@ def hour_parts(result: SimulationResult) -> Iterator[Part]:
     for line in _WHAT_HAPPENS:
         yield Verbatim(line)
     yield sentence("")
-    yield from simulation_parts(result.run)
+    yield from terminal_parts(simulation_parts(result.run))
 
 
 def report_parts(result: SimulationResult, path: Path) -> Iterator[Part]:

@@ -10,6 +10,7 @@ from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.drain import drain_parts
+from bayplan.report.json_output import tagged
 
 
 @click.command(
@@ -35,5 +36,5 @@ def command(asked: Asked, nodes: tuple[str, ...], selector: str, rolling: bool) 
     cluster = asked.cluster()
     note_missing_budgets(cluster)
     answer = cluster.drain(nodes, selector=selector, rolling=rolling, **asked.settings())
-    write_answer(asked, "Drain", drain_parts(answer), answer.to_dict())
+    write_answer(asked, "Drain", drain_parts(answer), tagged("drain", answer.to_dict()))
     return EXIT_YES if answer.works else EXIT_NO

@@ -11,7 +11,7 @@ import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.explanation import PodExplanation
-from bayplan.cli.answering import NAMES, Asked, answer_options, details_option, write_answer
+from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
 from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
@@ -22,11 +22,13 @@ from bayplan.cli.options import (
     note_extenders,
     selector_option,
 )
+from bayplan.cli.output import NAMES
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.report.answers.pending import pending_parts
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.explain.node_drawing import nodes_to_draw
 from bayplan.report.explain.page import explanation_page
+from bayplan.report.json_output import tagged
 
 
 @click.command(
@@ -69,7 +71,7 @@ def command(
     """
     cluster = asked.cluster(calls_extenders=True)
     if not call_extenders:
-        note_extenders(asked.config, asked.feature_gates)
+        note_extenders(asked.config, asked.feature_gates, cluster.release)
     if pod is None:
         return _list(asked, cluster, selector)
     if selector or asked.source.all_namespaces:
@@ -87,7 +89,7 @@ def command(
         replace(asked, details=shows_all),
         f"bayplan explain {pod}",
         explanation_parts(document, top=top, all_nodes=all_nodes),
-        document,
+        tagged("explanation", document),
         names=(f"node/{node}" for node in document["feasible"]),
         page=partial(_page, why, document),
     )
@@ -100,7 +102,7 @@ def _list(asked: Asked, cluster: Cluster, selector: str) -> int:
         asked,
         "Pending pods",
         pending_parts(answer),
-        answer.to_dict(),
+        tagged("pending pods", answer.to_dict()),
         names=(f"pod/{name}" for name in answer.names),
     )
     return EXIT_NO if answer.groups else EXIT_YES

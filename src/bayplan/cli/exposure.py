@@ -9,6 +9,7 @@ from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, all_namespaces_option
 from bayplan.report.answers.exposure import exposure_parts, ranking_parts
+from bayplan.report.json_output import tagged
 
 _TOP = 20
 
@@ -48,10 +49,10 @@ def command(asked: Asked, pod: str | None, against: tuple[str, ...], priority_cl
         ranking = asked.cluster().exposure_ranking(
             top=top, namespace=asked.source.listed_namespace, priority_class=priority_class, **asked.settings()
         )
-        write_answer(asked, "Exposure", ranking_parts(ranking), ranking.to_dict())
+        write_answer(asked, "Exposure", ranking_parts(ranking), tagged("exposure ranking", ranking.to_dict()))
         return EXIT_YES
     if priority_class:
         raise click.UsageError("--class cannot be combined with a pod.")
     answer = asked.cluster().exposure(pod, namespace=asked.namespace, against=read_noting(against), **asked.settings())
-    write_answer(asked, f"Exposure of {answer.subject}", exposure_parts(answer), answer.to_dict())
+    write_answer(asked, f"Exposure of {answer.subject}", exposure_parts(answer), tagged("exposure", answer.to_dict()))
     return EXIT_NO if answer.is_evicted else EXIT_YES

@@ -10,6 +10,7 @@ from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.cli.progress import progress_line
 from bayplan.report.answers.fix import fix_parts
+from bayplan.report.json_output import tagged
 
 
 @click.command(
@@ -31,5 +32,5 @@ def command(asked: Asked, pod: str) -> int:
     cluster = asked.cluster()
     with progress_line() as tell:
         answer = cluster.fix(pod, namespace=asked.namespace, tell=tell, **asked.settings())
-    write_answer(asked, f"Fix for {answer.pod}", fix_parts(answer), answer.to_dict())
+    write_answer(asked, f"Fix for {answer.pod}", fix_parts(answer), tagged("fix", answer.to_dict()))
     return EXIT_YES if answer.is_fine or answer.fixes else EXIT_NO

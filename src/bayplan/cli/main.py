@@ -21,6 +21,7 @@ import click
 from bayplan import __version__
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.near_matches import near
+from bayplan.report.hidden_characters import visible
 
 EXIT_YES, EXIT_NO, EXIT_BAD_INPUT, EXIT_BUG = 0, 1, 2, 3
 _KILLED_BY = 128  # what a shell adds to the number of the signal that ended a program
@@ -156,7 +157,7 @@ def _bad_input(faults: Sequence[Fault]) -> int:
         line = " ".join(str(fault).split())
         if len(line) > _LINE_MAX:  # a value of megabytes; what is wrong with it is at the end
             line = f"{line[: _LINE_MAX // 2]} … {line[-_LINE_MAX // 2 :]}"
-        click.echo(f"error: {line}", err=True)
+        click.echo(f"error: {visible(line)}", err=True)
     if len(faults) > _FAULTS_MAX:
         click.echo(f"error: and {len(faults) - _FAULTS_MAX:,} more", err=True)
     return EXIT_BAD_INPUT
@@ -167,7 +168,7 @@ def _bug(error: Exception) -> int:
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    what = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
+    what = visible(" ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split()))
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     click.echo(
         f"error: unexpected {what} (at {frame.filename}:{frame.lineno}). This is a bug: please report it with the "

@@ -16,8 +16,10 @@ import click
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.config.feature_gates import FeatureGateError, GateSettings, read_feature_gates
 from bayplan.config.loading import ConfigSource, load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES, KubernetesRelease, UnknownReleaseError, release_named
 from bayplan.core.preemption.safety import ForeignVictims
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.report.hidden_characters import visible
 from bayplan.report.words import counted, listed
 
 #: What click makes a command of.
@@ -56,10 +58,27 @@ def repeat_file_option(arguments: list[str]) -> list[str]:
 def _check_feature_gates(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str:
     text = ",".join(value)
     try:
-        read_feature_gates(text)
+        read_feature_gates(text, release_named(ctx.params.get("kubernetes_version")))
     except FeatureGateError as error:
         raise click.BadParameter(str(error), ctx, parameter) from error
     return text
+
+
+def _check_version(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    try:
+        return None if value is None else release_named(value).version
+    except UnknownReleaseError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from error
+
+
+# Eager, as which feature gates there are depends on it.
+kubernetes_version_option = click.option(
+    "--kubernetes-version",
+    metavar="VERSION",
+    is_eager=True,
+    callback=_check_version,
+    help=f"Whose scheduler decides: {' or '.join(RELEASES)}. Default: {DEFAULT_RELEASE.version}.",
+)
 
 
 def foreign_victims_option(otherwise: ForeignVictims) -> Callable[[Callback], Callback]:
@@ -164,7 +183,7 @@ def check_ties(ctx: click.Context, parameter: click.Parameter, value: str) -> st
 
 def note(text: str) -> None:
     """Something worth knowing that is not the answer, on standard error."""
-    click.echo(f"note: {text}", err=True)
+    click.echo(f"note: {visible(text)}", err=True)
 
 
 def note_skipped(skipped: Counter[str]) -> None:
@@ -175,10 +194,14 @@ def note_skipped(skipped: Counter[str]) -> None:
 
 
 def note_extenders(
-    config: ConfigSource, feature_gates: GateSettings, *, how_to_ask: str = "use --call-extenders"
+    config: ConfigSource,
+    feature_gates: GateSettings,
+    release: KubernetesRelease = DEFAULT_RELEASE,
+    *,
+    how_to_ask: str = "use --call-extenders",
 ) -> None:
     """Who has no say, though the configuration names it."""
-    extenders = () if config is None else load_configuration(config, feature_gates).extenders
+    extenders = () if config is None else load_configuration(config, feature_gates, release=release).extenders
     if extenders:
         urls = listed([extender.url_prefix for extender in extenders], _KINDS_NAMED)
         note(f"the extenders in {config} are not called ({urls}); to call them, {how_to_ask}")

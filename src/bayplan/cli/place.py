@@ -9,7 +9,7 @@ import click
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import PodQueue
 from bayplan.analysis.label_selection import selected_by
-from bayplan.cli.answering import NAMES, Asked, answer_options, write_answer
+from bayplan.cli.answering import Asked, answer_options, write_answer
 from bayplan.cli.completing import complete_pod
 from bayplan.cli.input_notes import note_idle
 from bayplan.cli.main import EXIT_NO, EXIT_YES
@@ -22,7 +22,9 @@ from bayplan.cli.options import (
     note_extenders,
     selector_option,
 )
+from bayplan.cli.output import NAMES
 from bayplan.report.answers.placement import placement_parts
+from bayplan.report.json_output import tagged
 from bayplan.report.words import counted, listed
 
 _EXAMPLES = 3
@@ -62,14 +64,14 @@ def command(asked: Asked, pods: tuple[str, ...], selector: str, call_extenders: 
     if not pods:
         note_idle(cluster)
     if not call_extenders:
-        note_extenders(asked.config, asked.feature_gates)
+        note_extenders(asked.config, asked.feature_gates, cluster.release)
     placement = cluster.place(queue.keys, ties=ties, gated=gated, call_extenders=call_extenders, **asked.settings())
     placed = [decision for decision in placement.decisions if decision.node is not None]
     write_answer(
         asked,
         "Placement",
         placement_parts(placement),
-        placement.to_dict(),
+        tagged("placement", placement.to_dict()),
         names=(f"pod/{decision.pod}" for decision in placed),
     )
     # A user who names a pod asks whether it gets a node; a gated pod does not.

@@ -12,6 +12,7 @@ from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, seconds_option
 from bayplan.cli.progress import progress_line
 from bayplan.report.answers.plan import plan_parts
+from bayplan.report.json_output import tagged
 
 
 @click.command(
@@ -47,5 +48,5 @@ def command(asked: Asked, pods: tuple[str, ...], catalog: str, survive: str | No
     cluster = asked.cluster()
     with progress_line() as tell:
         answer = cluster.plan(catalog, survive=survive or "", seconds=seconds, tell=tell, **asked.settings())
-    write_answer(asked, "Plan", plan_parts(answer), answer.to_dict())
+    write_answer(asked, "Plan", plan_parts(answer), tagged("plan", answer.to_dict()))
     return EXIT_YES if answer.works else EXIT_NO

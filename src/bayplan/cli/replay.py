@@ -12,6 +12,7 @@ import click
 
 from bayplan.cli.main import EXIT_BUG, TRACEBACK
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.report.hidden_characters import visible
 from bayplan.report.words import counted
 
 if TYPE_CHECKING:
@@ -37,13 +38,15 @@ def command(ctx: click.Context, path: str) -> None:
         replayed.add(file)
     decisions, wakeups = counted(replayed.decisions, "decision"), f"Wake-ups: {replayed.wakeups}."
     for file, bug in replayed.bugs[:_DIFFERENCES_SHOWN]:
-        click.echo(f"{file}: line {bug.line}: a bug: {bug.about}: {_described(bug.error)}", err=True)
+        click.echo(f"{file}: line {bug.line}: a bug: {bug.about}: {visible(_described(bug.error))}", err=True)
     if not replayed.differences:
         click.echo(f"{decisions}, all as recorded. {wakeups}")
         ctx.exit(EXIT_BUG if replayed.bugs else 0)
     for file, difference in replayed.differences[:_DIFFERENCES_SHOWN]:
         where = f"{file}: " if file != path else ""
-        click.echo(f"{where}line {difference.line}\n  recorded {difference.expected}\n  now      {difference.got}")
+        click.echo(
+            visible(f"{where}line {difference.line}\n  recorded {difference.expected}\n  now      {difference.got}")
+        )
     click.echo(f"{len(replayed.differences)} of {decisions} differ. {wakeups}")
     ctx.exit(1)
 

@@ -352,14 +352,15 @@ def _shadow(configuration: Configuration, started_at: int) -> Shadow:
 
 
 def _report_findings(shadow: Shadow, options: RunOptions, now: int) -> None:
+    from bayplan.report.answers.terminal import terminal_parts  # noqa: PLC0415
     from bayplan.report.shadow.page import write_shadow_report  # noqa: PLC0415
-    from bayplan.report.shadow.tables import shadow_parts  # noqa: PLC0415
+    from bayplan.report.shadow.parts import shadow_parts  # noqa: PLC0415
     from bayplan.report.terminal import show  # noqa: PLC0415
 
     found = shadow.finish(now).to_dict()
     if options.shadow_report is not None:
         write_shadow_report(found, options.shadow_report)
-    show(shadow_parts(found), sys.stdout)
+    show(terminal_parts(shadow_parts(found)), sys.stdout)
 
 
 def _announce(configuration: Configuration, elector: LeaderElector | None, server: str, *, is_shadow: bool) -> None:

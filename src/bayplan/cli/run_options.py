@@ -15,11 +15,12 @@ import click
 
 from bayplan.cli.access_options import access_options
 from bayplan.cli.go_flags import GO_BOOL, GO_DURATION, GO_INT, PORT, list_option
-from bayplan.cli.options import config_option, feature_gates_option, note
+from bayplan.cli.options import config_option, feature_gates_option, kubernetes_version_option, note
 from bayplan.cli.safety_options import safety_given, safety_options
 from bayplan.cli.upstream_flags import KUBERNETES, UNUSED_FLAGS, unused_flags, version_option
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.own_settings import with_settings
+from bayplan.config.releases import release_named
 from bayplan.core.preemption.safety import LIVE, UPSTREAM
 from bayplan.model.durations import Duration
 from bayplan.serving.logs import LogFormat
@@ -70,6 +71,7 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     ),
     click.option("--context", metavar="NAME", help="Context of the kubeconfig. Default: its current one."),
     click.option("--master", metavar="URL", help="Address of the API server, instead of the kubeconfig's."),
+    kubernetes_version_option,
     feature_gates_option,
     click.option("--write-config-to", metavar="FILE", help="Write the configuration with all defaults, and exit."),
     click.option("--leader-elect", type=GO_BOOL, help="Schedule only while holding a Lease. Default: true."),
@@ -173,6 +175,7 @@ class RunOptions:
     kubeconfig: str | None
     context: str | None
     master: str | None
+    kubernetes_version: str | None
     feature_gates: str
     write_config_to: str | None
     leader_elect: bool | None
@@ -236,6 +239,7 @@ def configuration_of(options: RunOptions) -> Configuration:
     configuration = load_configuration(
         options.config,
         feature_gates=options.feature_gates,
+        release=release_named(options.kubernetes_version),
         overrides={"leaderElection": _election_fields(options), "clientConnection": _connection_fields(options)},
         parked_max_ns=int(options.pod_max_in_unschedulable_pods_duration),
         safety=UPSTREAM if options.shadow else LIVE,

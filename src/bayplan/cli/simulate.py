@@ -29,12 +29,13 @@ from bayplan.cli.options import (
     fail_on_option,
     feature_gates_option,
     files_option,
+    kubernetes_version_option,
     note,
     note_extenders,
     note_skipped,
-    output_option,
     report_option,
 )
+from bayplan.cli.output import format_option
 from bayplan.cli.output_files import check_file
 from bayplan.cli.safety_options import safety_given, safety_options
 from bayplan.cli.simulation_gates import KINDS, judge
@@ -43,16 +44,17 @@ from bayplan.cli.simulation_output import (
     parquet_option,
     show_compared,
     show_result,
-    write_report_to,
 )
 from bayplan.cli.simulation_progress import progress_bar
 from bayplan.cli.simulation_traces import given_trace, trace_options
 from bayplan.cli.sources import Source, live_options
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import KubernetesRelease, release_named
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.model.durations import parse_duration
+from bayplan.model.groups import PodGroup
 from bayplan.model.node import Node
 from bayplan.model.reading import ReadResult
 from bayplan.model.yaml_documents import parse_yaml
@@ -105,6 +107,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     f"{DEFAULT} means kube-scheduler's defaults.",
 )
 @call_extenders_option
+@kubernetes_version_option
 @feature_gates_option
 @click.option(
     "--wakeups",
@@ -132,7 +135,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 )
 @report_option
 @fail_on_option(KINDS)
-@output_option
+@format_option()
 @parquet_option
 def command(
     files: tuple[str, ...],
@@ -143,6 +146,7 @@ def command(
     configs: tuple[str, ...],
     call_extenders: bool,
     wakeups: str | None,
+    kubernetes_version: str | None,
     feature_gates: str,
     seed: int,
     until: int | None,
@@ -165,13 +169,13 @@ def command(
     check_file("--journal", journal)
     sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
     if len(sources) > 1:
-        _check_several(sources, feature_gates, journal, parquet)
+        _check_several(sources, feature_gates, release_named(kubernetes_version), journal, parquet)
     safety, played = safety_given(others)
     trace = given_trace(**played)
     source = Source(files, kubeconfig, context)
     # Nodes or a trace can be all there is.
     given = ReadResult() if (templates or trace) and not (files or source.names_cluster) else source.read()
-    cluster = _load_cluster(given, templates, trace)
+    cluster = _load_cluster(given, templates, trace, kubernetes_version)
     plans = load_timeline(timeline) if timeline else []
     gates = parse_gates(fail_on, cluster, KINDS)
     common = Options(
@@ -191,14 +195,20 @@ def command(
     return _show_one(results[0], gates, output, report, parquet)
 
 
-def _check_several(sources: Sequence[str | None], feature_gates: str, journal: str | None, parquet: str | None) -> None:
+def _check_several(
+    sources: Sequence[str | None],
+    feature_gates: str,
+    release: KubernetesRelease,
+    journal: str | None,
+    parquet: str | None,
+) -> None:
     """Raises InvalidObject for options that need a single run, and for an invalid configuration."""
     if journal is not None:
         raise bad_option("--journal", "works with a single run: give --config only once")
     if parquet is not None:
         raise bad_option("--parquet", "works with a single run: give --config only once, or use -o json")
     for source in sources:
-        build_profiles(load_configuration(source, feature_gates))
+        build_profiles(load_configuration(source, feature_gates, release=release))
 
 
 def _run_each(
@@ -212,7 +222,7 @@ def _run_each(
     results: list[SimulationResult] = []
     for options in runs:
         if not options.call_extenders:
-            note_extenders(options.config, options.feature_gates)
+            note_extenders(options.config, options.feature_gates, cluster.release)
     arrivals = trace.arrivals if trace is not None else None
     for options in runs:
         simulation = Simulation(cluster, plans, options, arrivals, open_journal)
@@ -227,8 +237,7 @@ def _show_one(
     result: SimulationResult, gates: Sequence[Gate], output: str, report: str | None, parquet: str | None
 ) -> int:
     """The result, and the exit code."""
-    write_report_to(report, result)
-    show_result(result, output, parquet)
+    show_result(result, output, report, parquet)
     return judge(result, gates)
 
 
@@ -239,20 +248,29 @@ def _show_several(results: Sequence[SimulationResult], gates: Sequence[Gate], ou
         return EXIT_INTERRUPTED
     names = short_names(result.run.configs for result in results)
     compared = compare(*results, names=names)
-    write_report_to(report, compared)
-    show_compared(compared, compared, output)
+    show_compared(compared, compared, output, report)
     return max(judge(result, gates, name) for name, result in zip(names, results, strict=True))
 
 
-def _load_cluster(given: ReadResult, templates: tuple[str, ...], trace: Trace | None) -> Cluster:
+def _load_cluster(
+    given: ReadResult, templates: tuple[str, ...], trace: Trace | None, kubernetes_version: str | None
+) -> Cluster:
     if not given.objects and not templates and trace is None:
         raise click.UsageError("There is nothing to simulate: the input has no objects.")
     taken = [obj.metadata.name for obj in given.objects if isinstance(obj, Node)]
     objects = [*given.objects, *nodes_like(templates, taken)]
     if trace is not None:
         objects = trace.joined_to(objects)
-    cluster = Cluster(objects, given.skipped, given.sources, is_whole=given.is_whole)
+    cluster = Cluster(
+        objects,
+        given.skipped,
+        given.sources,
+        is_whole=given.is_whole,
+        kubernetes_version=kubernetes_version,
+    )
     note_skipped(cluster.skipped)
+    if any(isinstance(obj, PodGroup) for obj in cluster.objects):
+        note("PodGroups are not simulated: their pods are scheduled one by one")
     note_gaps(cluster.gaps)
     return cluster
 

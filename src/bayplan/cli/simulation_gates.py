@@ -10,6 +10,7 @@ from bayplan.analysis.gates import Gate, Kind
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_format import Cause, End, PodRow, Run
 from bayplan.cli.main import EXIT_INTERRUPTED, EXIT_NO, EXIT_YES
+from bayplan.report.hidden_characters import visible
 from bayplan.report.words import counted, listed
 
 #: What a run can be judged by.
@@ -21,7 +22,7 @@ def judge(result: SimulationResult, gates: Sequence[Gate], run: str = "") -> int
     """Reports what failed, and returns the exit code; `run` is the run's name if there are several."""
     failures = [why for gate in gates if (why := _failure(gate, result.run))]
     for why in failures:
-        click.echo(f"failed: {run + ': ' if run else ''}{why}", err=True)
+        click.echo(f"failed: {run + ': ' if run else ''}{visible(why)}", err=True)
     if result.interrupted:
         return EXIT_INTERRUPTED
     return EXIT_NO if failures else EXIT_YES

@@ -6,7 +6,7 @@ Checks before the run that files can be written, as a run may take minutes.
 from __future__ import annotations
 
 import os
-import sys
+from functools import partial
 
 import click
 import msgspec
@@ -15,15 +15,14 @@ from bayplan.analysis.simulation.results.arrow import ArrowMissingError, require
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.cli.options import bad_option, note
+from bayplan.cli.output import write_parts
 from bayplan.cli.output_files import check_folder_of
-from bayplan.report.comparison.tables import comparison_parts
-from bayplan.report.json_output import write_document
+from bayplan.report.comparison.page import comparison_page
+from bayplan.report.comparison.parts import comparison_parts
+from bayplan.report.hidden_characters import visible
+from bayplan.report.simulation.page import run_page
 from bayplan.report.simulation.parquet import write_parquet
-from bayplan.report.simulation.tables import simulation_parts
-from bayplan.report.terminal import show
-from bayplan.report.writing import write_report
-
-TABLE = "table"
+from bayplan.report.simulation.parts import simulation_parts
 
 
 def check_parquet(folder: str | None) -> None:
@@ -39,33 +38,31 @@ def check_parquet(folder: str | None) -> None:
     check_folder_of(_PARQUET, folder)
 
 
-def show_result(result: SimulationResult, output: str, folder: str | None) -> None:
-    """On standard output and, if asked for, as tables in a folder."""
-    if folder is not None:
-        write_parquet(result.to_arrow(), folder)
-        note(f"tables written to {folder}")
-    if output == TABLE:
-        show(simulation_parts(result.run), sys.stdout)
-    else:
-        write_document(result.run, output, sys.stdout)
-
-
 _PARQUET = "--parquet"
 parquet_option = click.option(_PARQUET, metavar="DIR", help="Also write all results as Parquet files.")
 
 
-def show_compared(compared: ComparedRuns, document: msgspec.Struct, output: str) -> None:
-    """A table, or the document; warnings then also go to users who do not read it."""
-    if output == TABLE:
-        show(comparison_parts(compared.comparison), sys.stdout)
-        return
-    for warning in compared.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    write_document(document, output, sys.stdout)
+def show_result(result: SimulationResult, output: str, report: str | None, folder: str | None) -> None:
+    """On standard output and, if asked for, as a report and as tables in a folder."""
+    if folder is not None:
+        write_parquet(result.to_arrow(), folder)
+        note(f"tables written to {folder}")
+    run = result.run
+    write_parts(
+        "bayplan simulate", simulation_parts(run), run, output=output, report=report, page=partial(run_page, run)
+    )
 
 
-def write_report_to(path: str | None, outcome: SimulationResult | ComparedRuns) -> None:
-    """Nothing without a path."""
-    if path is not None:
-        write_report(outcome, path)
-        note(f"report written to {path}")
+def show_compared(compared: ComparedRuns, document: msgspec.Struct, output: str, report: str | None) -> None:
+    """Where only programs read the answer, warnings also go to standard error."""
+    if output in ("json", "yaml"):
+        for warning in compared.warnings:
+            click.echo(f"warning: {visible(warning)}", err=True)
+    write_parts(
+        "bayplan compare",
+        comparison_parts(compared.comparison),
+        document,
+        output=output,
+        report=report,
+        page=partial(comparison_page, compared),
+    )

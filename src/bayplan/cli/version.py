@@ -12,7 +12,7 @@ from bayplan import __version__
 from bayplan.cli.options import output_option
 from bayplan.cli.upstream_flags import KUBERNETES
 from bayplan.core.columns import loops
-from bayplan.report.json_output import write_document
+from bayplan.report.json_output import tagged, write_document
 
 
 @click.command("version", epilog="Exit codes: 0 done; 2 bad usage.")
@@ -27,7 +27,7 @@ def command(output: str) -> None:
         "compiled": loops.compiled is not None,
     }
     if output != "table":
-        write_document(found, output, sys.stdout)
+        write_document(tagged("version", found), output, sys.stdout)
     else:
         speed = "compiled loops" if found["compiled"] else "no compiled loops: slower, with the same decisions"
         click.echo(f"bayplan {__version__}, decides like kube-scheduler v{KUBERNETES}")

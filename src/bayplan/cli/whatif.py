@@ -12,6 +12,7 @@ from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, fail_on_option
 from bayplan.report.answers.whatif import whatif_parts
+from bayplan.report.json_output import tagged
 
 
 @click.command(
@@ -72,5 +73,7 @@ def command(
         **asked.settings(),
     )
     failed = gates_failed(answer, gates)
-    write_answer(asked, "What if", whatif_parts(answer, failed), {**answer.to_dict(), "failed": failed})
+    write_answer(
+        asked, "What if", whatif_parts(answer, failed), tagged("whatif", {**answer.to_dict(), "failed": failed})
+    )
     return EXIT_NO if failed else EXIT_YES

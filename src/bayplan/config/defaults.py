@@ -1,7 +1,6 @@
-"""The plugins that kube-scheduler v1.36 runs by default, and their extension points.
+"""The plugins that kube-scheduler runs by default, and their extension points, in each version.
 
-Constants, and which of the plugins a feature gate takes away. The gates of the plugins of pod groups (GangScheduling
-and its kin) cannot be set here, so these plugins are not named.
+Constants. The plugins of pod groups stand apart: they exist where a gate switches groups on.
 """
 
 from __future__ import annotations
@@ -11,7 +10,11 @@ from types import MappingProxyType
 from typing import Final
 
 from bayplan.config.schema import Plugin, PluginSet
-from bayplan.core.feature_gates import FeatureGates
+from bayplan.core.framework.group_plugins import (
+    GANG_SCHEDULING,
+    POD_GROUP_PODS_COUNT,
+    TOPOLOGY_PLACEMENT_GENERATOR,
+)
 
 EXTENSION_POINTS: Final = (
     "preEnqueue",
@@ -30,6 +33,9 @@ EXTENSION_POINTS: Final = (
 
 # They exist in the file format; with the default gates nothing calls them.
 PLACEMENT_POINTS: Final = ("placementGenerate", "placementScore")
+POD_GROUP_POST_FILTER: Final = "podGroupPostFilter"
+#: What is called for groups alone.
+GROUP_EXTENSION_POINTS: Final = (*PLACEMENT_POINTS, POD_GROUP_POST_FILTER)
 
 NODE_DECLARED_FEATURES: Final = "NodeDeclaredFeatures"
 
@@ -87,9 +93,27 @@ IMPLEMENTED_POINTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 
 REMOVED_PLUGINS: Final = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 
+# v1.37 asks for the node's name first, and three plugins have a PreFilter more.
+_CORDON, _NAME = DEFAULT_MULTI_POINT.enabled[2:4]
+DEFAULT_MULTI_POINT_1_37: Final = PluginSet(
+    enabled=(*DEFAULT_MULTI_POINT.enabled[:2], _NAME, _CORDON, *DEFAULT_MULTI_POINT.enabled[4:])
+)
+IMPLEMENTED_POINTS_1_37: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        name: points | {"preFilter"} if name in ("NodeName", "NodeUnschedulable", "TaintToleration") else points
+        for name, points in IMPLEMENTED_POINTS.items()
+    }
+)
 
-def default_plugins(gates: FeatureGates) -> PluginSet:
-    """The plugins that run unless a file says otherwise."""
-    if gates.node_declared_features:
-        return DEFAULT_MULTI_POINT
-    return PluginSet(enabled=tuple(each for each in DEFAULT_MULTI_POINT.enabled if each.name != NODE_DECLARED_FEATURES))
+# The plugins of pod groups, which run after all others, and what others do for groups.
+GANG_PLUGINS: Final = (Plugin(name=GANG_SCHEDULING),)
+PLACEMENT_PLUGINS: Final = (Plugin(name=TOPOLOGY_PLACEMENT_GENERATOR), Plugin(name=POD_GROUP_PODS_COUNT, weight=1))
+GROUP_POINTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        GANG_SCHEDULING: frozenset({"preEnqueue", "permit"}),
+        TOPOLOGY_PLACEMENT_GENERATOR: frozenset({"placementGenerate"}),
+        POD_GROUP_PODS_COUNT: frozenset({"placementScore"}),
+        "DynamicResources": frozenset({POD_GROUP_POST_FILTER}),
+        "DefaultPreemption": frozenset({POD_GROUP_POST_FILTER}),
+    }
+)

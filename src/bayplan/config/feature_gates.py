@@ -13,7 +13,8 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Final
 
-from bayplan.config.known_gates import DEPENDENCIES, KNOWN_GATES, Stage
+from bayplan.config.known_gates import Stage
+from bayplan.config.releases import RELEASES, KubernetesRelease
 from bayplan.core.feature_gates import FeatureGates
 
 GateSettings = str | Mapping[str, bool] | None
@@ -22,18 +23,26 @@ GateSettings = str | Mapping[str, bool] | None
 WHOLE_STAGES: Final = MappingProxyType({"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA})
 
 _POD_GROUPS = "bayplan schedules pods one by one, and has no pod groups"
+_PARTS_OF_GROUPS = "groups of groups, and claims of groups, are not known here"
 #: Gates that kube-scheduler reads and that have to keep their default here, each with the reason.
 REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "CompositePodGroup": _PARTS_OF_GROUPS,
+        "DRADerivedAttributes": "attributes that follow from others are not worked out here",
+        "DRADeviceCompatibilityGroups": "which devices go together is not looked at here",
         "DRANodeAllocatableResources": "devices do not take from a node's cpu and memory here",
-        "DRAWorkloadResourceClaims": _POD_GROUPS,
+        "DRAWorkloadResourceClaims": _PARTS_OF_GROUPS,
         "GangScheduling": _POD_GROUPS,
         "GenericWorkload": _POD_GROUPS,
+        "InPlacePodVerticalScalingSchedulerPreemption": "pods on a node do not preempt for more room here",
+        "PodGroupPreemptionPolicy": _POD_GROUPS,
         "SchedulerAsyncPreemption": "evictions are always under way while other pods are tried here",
         "TopologyAwareWorkloadScheduling": _POD_GROUPS,
         "WorkloadAwarePreemption": _POD_GROUPS,
     }
 )
+#: Those of them that can be set for questions that know of groups, in a version whose groups are known.
+GROUP_GATES: Final = frozenset({"GenericWorkload", "PodGroupPreemptionPolicy", "TopologyAwareWorkloadScheduling"})
 #: As Go's strconv.ParseBool reads them.
 _TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
 GO_BOOLEANS: Final = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
@@ -44,21 +53,27 @@ class FeatureGateError(ValueError):
     """A setting that kube-scheduler or bayplan cannot work with; the message names the gate."""
 
 
-def read_feature_gates(given: GateSettings) -> FeatureGates:
-    """The gates as set, the others with their defaults. Raises FeatureGateError."""
+def read_feature_gates(given: GateSettings, release: KubernetesRelease, *, with_groups: bool = False) -> FeatureGates:
+    """The gates as set, the others with their defaults in that version. Raises FeatureGateError.
+
+    Only those who decide on pod groups, `with_groups`, may switch them on.
+    """
     settings = _parsed(given) if isinstance(given, str) else dict(given or {})
     for name, value in settings.items():
         if not isinstance(value, bool):
             raise FeatureGateError(f"invalid value of {name}={value}, expected true or false")
-    _raise_if_any(_faults(settings))
-    gates = _resolved(settings)
-    _raise_if_any(_unmet_dependencies(gates))
+    _raise_if_any(_faults(settings, release))
+    gates = _resolved(settings, release)
+    _raise_if_any(_unmet_dependencies(gates, release))
     _raise_if_any(
         f"{name}={_written(gates[name])} is not supported: {why}"
         for name, why in REFUSED.items()
-        if gates[name] is not KNOWN_GATES[name].default
+        if name in gates
+        and gates[name] is not release.gates[name].default
+        and not (with_groups and release.has_pod_groups and name in GROUP_GATES)
     )
-    return FeatureGates(**{field: gates[name] for name, field in GATE_FIELDS.items()})
+    fields_set = {field: gates.get(name, False) for name, field in GATE_FIELDS.items()}
+    return FeatureGates(**fields_set, release=release.behavior)
 
 
 def field_of(name: str) -> str:
@@ -81,26 +96,27 @@ def _parsed(text: str) -> dict[str, bool]:
     return settings
 
 
-def _faults(settings: Mapping[str, bool]) -> list[str]:
+def _faults(settings: Mapping[str, bool], release: KubernetesRelease) -> list[str]:
     """As upstream: the first unknown gate is the only fault reported."""
+    known = release.gates
     for name in settings:
-        if name not in KNOWN_GATES and name not in WHOLE_STAGES:
+        if name not in known and name not in WHOLE_STAGES:
             return [f"unrecognized feature gate: {name}"]
     return [
         f"cannot set feature gate {name} to {_written(value)}, feature is locked to {_written(not value)}"
         for name, value in settings.items()
-        if name in KNOWN_GATES and KNOWN_GATES[name].is_locked and value is not KNOWN_GATES[name].default
+        if name in known and known[name].is_locked and value is not known[name].default
     ]
 
 
-def _resolved(settings: Mapping[str, bool]) -> dict[str, bool]:
+def _resolved(settings: Mapping[str, bool], release: KubernetesRelease) -> dict[str, bool]:
     """Every known gate: as set, as set for its whole stage, or its default."""
     by_stage = {stage: settings[name] for name, stage in WHOLE_STAGES.items() if name in settings}
-    return {name: settings.get(name, by_stage.get(gate.stage, gate.default)) for name, gate in KNOWN_GATES.items()}
+    return {name: settings.get(name, by_stage.get(gate.stage, gate.default)) for name, gate in release.gates.items()}
 
 
-def _unmet_dependencies(gates: Mapping[str, bool]) -> Iterable[str]:
-    for name, needed in DEPENDENCIES.items():
+def _unmet_dependencies(gates: Mapping[str, bool], release: KubernetesRelease) -> Iterable[str]:
+    for name, needed in release.gate_dependencies.items():
         missing = [other for other in needed if not gates[other]]
         if gates[name] and missing:
             yield f"{name} is enabled, but depends on features that are disabled: [{' '.join(missing)}]"
@@ -121,7 +137,7 @@ def _written(value: bool) -> str:
 GATE_FIELDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         name: field_of(name)
-        for name in sorted(KNOWN_GATES)
+        for name in sorted({name for release in RELEASES.values() for name in release.gates})
         if field_of(name) in {field.name for field in fields(FeatureGates)}
     }
 )

@@ -18,13 +18,14 @@ import msgspec
 
 from bayplan.config.args import DEFAULT_ARGS, read_args
 from bayplan.config.decoding import decode_struct
-from bayplan.config.defaults import EXTENSION_POINTS, IMPLEMENTED_POINTS, default_plugins
+from bayplan.config.defaults import EXTENSION_POINTS
 from bayplan.config.document import read_document
 from bayplan.config.faults import CONFIGURATION_KIND, Faults
 from bayplan.config.feature_gates import GateSettings, read_feature_gates
 from bayplan.config.merge import MULTI_POINT, expand_plugins
 from bayplan.config.own_settings import read_own_settings
 from bayplan.config.plugin_loading import PluginClass, PluginError, find_plugin
+from bayplan.config.releases import DEFAULT_RELEASE, KubernetesRelease, default_plugins, implemented_points
 from bayplan.config.schema import (
     API_VERSION,
     ClientConnection,
@@ -49,7 +50,7 @@ ConfigSource: TypeAlias = str | Path | Mapping[str, Any] | None
 class ProfileSpec:
     """What a profile is built from.
 
-    `plugins` has the names to call, in order, under each key of `defaults.EXTENSION_POINTS`; `args` has the
+    `plugins` has the names to call, in order, under each extension point of `defaults`; `args` has the
     typed args of every plugin that has some, and plain data for others that were given any.
     """
 
@@ -58,6 +59,7 @@ class ProfileSpec:
     score_weights: Mapping[str, int]
     args: Mapping[str, Any]
     percentage_of_nodes_to_score: int | None = None
+    placement_weights: Mapping[str, int] = field(default_factory=dict)  # of plugins that score placements
     configured: frozenset[str] = frozenset()  # plugins that the file gives args for
     # Plugins that are not built in, by the file's name for them.
     outside: Mapping[str, Any] = field(default_factory=dict)
@@ -96,20 +98,25 @@ class Configuration:
 def load_configuration(
     source: ConfigSource = None,
     feature_gates: GateSettings = None,
-    implements: Mapping[str, frozenset[str]] = IMPLEMENTED_POINTS,
+    implements: Mapping[str, frozenset[str]] | None = None,
     *,
+    release: KubernetesRelease = DEFAULT_RELEASE,
     overrides: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     parked_max_ns: int = PARKED_MAX_NS,
     safety: PreemptionSafety = UPSTREAM,
+    with_groups: bool = False,
 ) -> Configuration:
-    """The configuration in a file or dict, or the default one; `implements` names the plugins there are.
+    """The configuration in a file or dict, or the default one, of a Kubernetes version.
+
+    `implements` names the plugins there are; by default those of that version.
 
     `overrides` has fields of the file's objects (`{"leaderElection": {"leaderElect": False}}`) that flags set. `safety`
-    holds where the file does not limit preemption itself.
+    holds where the file does not limit preemption itself. `with_groups` says that the caller decides on pod groups.
 
     Raises FeatureGateError for gates that cannot be set so.
     """
-    gates = read_feature_gates(feature_gates)
+    gates = read_feature_gates(feature_gates, release, with_groups=with_groups)
+    implements = implemented_points(gates) if implements is None else implements
     faults = Faults(str(source) if isinstance(source, str | Path) else "")
     file = _with_defaults(_read_file(source, overrides, faults))
     check_configuration(file, faults)
@@ -211,6 +218,7 @@ def _profile_spec(
         scheduler_name=name,
         plugins=expanded.by_point,
         score_weights=expanded.score_weights,
+        placement_weights=expanded.placement_weights,
         args=_args(profile, ignored_resources, gates, path, faults),
         percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
         configured=frozenset(entry.name for entry in profile.plugin_config),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from bayplan.config.defaults import EXTENSION_POINTS, PLACEMENT_POINTS, REMOVED_PLUGINS
+from bayplan.config.defaults import EXTENSION_POINTS, GROUP_EXTENSION_POINTS, REMOVED_PLUGINS
 from bayplan.config.faults import Faults
 from bayplan.config.schema import Plugin, Plugins, PluginSet
 
@@ -21,10 +21,11 @@ MULTI_POINT = "multiPoint"
 
 @dataclass(frozen=True, slots=True)
 class ExpandedPlugins:
-    """Names in calling order for each extension point, and the weights of the score plugins."""
+    """Names in calling order for each extension point, and the weights of those that score nodes or placements."""
 
     by_point: Mapping[str, tuple[str, ...]]
     score_weights: Mapping[str, int]
+    placement_weights: Mapping[str, int]
 
 
 def expand_plugins(
@@ -41,10 +42,14 @@ def expand_plugins(
     known_multi = [plugin.name for plugin in multi.enabled if plugin.name in implements]
     by_point = {
         point: tuple(expand_point(custom.at(point), [name for name in known_multi if point in implements[name]]))
-        for point in EXTENSION_POINTS
+        for point in (*EXTENSION_POINTS, *GROUP_EXTENSION_POINTS)
     }
     _check_counts(by_point, scheduler_name, path, faults)
-    return ExpandedPlugins(by_point, _score_weights(by_point["score"], custom.score, multi))
+    return ExpandedPlugins(
+        by_point,
+        _score_weights(by_point["score"], custom.score, multi),
+        _score_weights(by_point["placementScore"], custom.placement_score, multi),
+    )
 
 
 def merge_plugin_sets(default: PluginSet, custom: PluginSet) -> PluginSet:
@@ -96,7 +101,7 @@ def _check_names(
     path: str,
     faults: Faults,
 ) -> None:
-    for point in (*EXTENSION_POINTS, *PLACEMENT_POINTS):
+    for point in (*EXTENSION_POINTS, *GROUP_EXTENSION_POINTS):
         enabled_path = f"{path}.{point}.enabled"
         _check_point(point, custom.at(point).enabled, implements, enabled_path, faults)
     seen: set[str] = set()

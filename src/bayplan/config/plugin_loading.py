@@ -50,6 +50,9 @@ SIDE_PROTOCOLS: Final[tuple[type, ...]] = (
     contract.NormalizePlugin,
     contract.OneRowFilter,
     contract.OneRowScore,
+    contract.UnreservePlugin,
+    contract.AnsweringPlugin,
+    contract.PreFlightPlugin,
     EnqueueExtensions,
 )
 #: The method by which a per-node plugin takes part in a point.

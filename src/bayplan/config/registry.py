@@ -11,8 +11,9 @@ from typing import Any
 
 from bayplan.config.loading import Configuration, ProfileSpec
 from bayplan.core.feature_gates import FeatureGates
-from bayplan.core.framework.contract import PreBindPlugin, ReservePlugin
+from bayplan.core.framework.contract import PreBindPlugin, PreFilterPlugin, ReservePlugin
 from bayplan.core.framework.extender import Extender
+from bayplan.core.framework.group_plugins import GANG_SCHEDULING, NO_GROUP_PLUGINS, GroupPlugins
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.unprepared import filters_as_prepared, pre_scorers_in_effect, scorers_as_prepared
 from bayplan.core.plugins.default_binder import DefaultBinder
@@ -21,7 +22,7 @@ from bayplan.core.plugins.image_locality import ImageLocality
 from bayplan.core.plugins.inter_pod_affinity import InterPodAffinity
 from bayplan.core.plugins.node_affinity import NodeAffinity
 from bayplan.core.plugins.node_declared_features import NodeDeclaredFeatures
-from bayplan.core.plugins.node_name import NodeName
+from bayplan.core.plugins.node_name import NarrowingNodeName, NodeName
 from bayplan.core.plugins.node_ports import NodePorts
 from bayplan.core.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
@@ -68,6 +69,7 @@ WITH_ARGS: tuple[PluginFactory, ...] = (
 WITH_GATES: frozenset[PluginFactory] = frozenset(
     (
         DynamicResources,
+        InterPodAffinity,
         NodeDeclaredFeatures,
         NodeResourcesFit,
         NodeUnschedulable,
@@ -97,12 +99,14 @@ def _build(spec: ProfileSpec, configuration: Configuration, extenders: tuple[Ext
     def at(point: str) -> tuple[Any, ...]:
         return tuple(plugins[name] for name in spec.plugins[point] if name in plugins)
 
+    # Some PreFilters of upstream's do nothing, and are not there.
+    pre_filter = tuple(plugin for plugin in at("preFilter") if isinstance(plugin, PreFilterPlugin))
     pre_score = pre_scorers_in_effect(at("preScore"), at("score"))
     return Profile(
         scheduler_name=spec.scheduler_name,
         pre_enqueue=at("preEnqueue"),
-        pre_filter=at("preFilter"),
-        filter=filters_as_prepared(at("filter"), at("preFilter")),
+        pre_filter=pre_filter,
+        filter=filters_as_prepared(at("filter"), pre_filter),
         post_filter=spec.plugins["postFilter"],
         pre_score=pre_score,
         score=scorers_as_prepared(at("score"), pre_score),
@@ -121,6 +125,19 @@ def _build(spec: ProfileSpec, configuration: Configuration, extenders: tuple[Ext
         # Upstream ends the search for candidates early; here only a configuration that says so does.
         preemption=spec.args[DEFAULT_PREEMPTION] if DEFAULT_PREEMPTION in spec.configured else None,
         extenders=extenders,
+        groups=_group_plugins(spec) if configuration.gates.generic_workload else NO_GROUP_PLUGINS,
+    )
+
+
+def _group_plugins(spec: ProfileSpec) -> GroupPlugins:
+    strategy = spec.args[NodeResourcesFit.name].scoring_strategy
+    return GroupPlugins(
+        gates_gangs=GANG_SCHEDULING in spec.plugins["preEnqueue"],
+        counts_gangs=any(GANG_SCHEDULING in names for names in spec.plugins.values()),
+        generate=spec.plugins["placementGenerate"],
+        score=tuple((name, spec.placement_weights[name]) for name in spec.plugins["placementScore"]),
+        score_resources=tuple((resource.name, resource.weight) for resource in strategy.resources),
+        post_filter=spec.plugins["podGroupPostFilter"],
     )
 
 
@@ -132,4 +149,6 @@ def _instances(spec: ProfileSpec, gates: FeatureGates) -> Mapping[str, Any]:
         if name in used:
             args = (spec.args[name],) if factory in WITH_ARGS else ()
             built[name] = factory(*args, gates=gates) if factory in WITH_GATES else factory(*args)
+    if NodeName.name in used and gates.release.node_name_narrows:
+        built[NodeName.name] = NarrowingNodeName()
     return {**built, **spec.outside}

@@ -54,6 +54,7 @@ class Plugins(Part, frozen=True):
     multi_point: PluginSet = PluginSet()
     placement_generate: PluginSet = PluginSet()
     placement_score: PluginSet = PluginSet()
+    pod_group_post_filter: PluginSet = PluginSet()
 
     def at(self, point: str) -> PluginSet:
         """The set of the extension point with this key of the file, such as `preFilter`."""

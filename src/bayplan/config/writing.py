@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 import yaml
 
-from bayplan.config.defaults import EXTENSION_POINTS, PLACEMENT_POINTS, default_plugins
+from bayplan.config.defaults import EXTENSION_POINTS, PLACEMENT_POINTS
 from bayplan.config.loading import Configuration, ProfileSpec
 from bayplan.config.merge import MULTI_POINT, merge_plugin_sets
+from bayplan.config.releases import default_plugins
 from bayplan.config.schema import API_VERSION, PluginSet, Profile
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework import args as core

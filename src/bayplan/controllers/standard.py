@@ -23,6 +23,7 @@ from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.controllers.resource_claims import ResourceClaimController
 from bayplan.controllers.volumes.ephemeral_volume import EphemeralVolumeController
 from bayplan.controllers.volumes.persistent_volume import PersistentVolumeController
+from bayplan.controllers.workloads.adoption import AdoptionController
 from bayplan.controllers.workloads.cron_job import CronJobController
 from bayplan.controllers.workloads.daemon_set import DaemonSetController
 from bayplan.controllers.workloads.deployment import DeploymentController
@@ -44,6 +45,7 @@ WorkloadController: TypeAlias = (
 class Controllers:
     """All controllers of a cluster; iterating gives them in the order in which they act."""
 
+    adopters: tuple[Controller, ...]  # of what nobody controls
     workloads: tuple[WorkloadController, ...]
     collectors: tuple[Controller, ...]  # of what nobody owns any more, and of namespaces that go
     budgets: Controller
@@ -53,6 +55,7 @@ class Controllers:
     lifecycle: NodeLifecycleController
 
     def __iter__(self) -> Iterator[Controller]:
+        yield from self.adopters
         yield from self.workloads
         yield from self.collectors
         yield self.budgets
@@ -62,9 +65,16 @@ class Controllers:
         yield self.lifecycle
 
 
-def standard_controllers(delays: Delays) -> Controllers:
-    """A fresh set, as Kubernetes runs them."""
+def standard_controllers(delays: Delays, kubelet: Kubelet | None = None, *, has_users: bool = False) -> Controllers:
+    """A fresh set, as Kubernetes runs them.
+
+    Args:
+        delays: how long things take.
+        kubelet: all of them; one that knows no more than annotations if it is left out.
+        has_users: whether anybody writes what they like, such as labels that change.
+    """
     return Controllers(
+        adopters=(AdoptionController(),) if has_users else (),
         workloads=(
             DeploymentController(),
             ReplicaSetController(),
@@ -78,6 +88,6 @@ def standard_controllers(delays: Delays) -> Controllers:
         budgets=DisruptionController(),
         volumes=(EphemeralVolumeController(), PersistentVolumeController(delays)),
         devices=(ResourceClaimController(), DeviceDriver(), DeviceTaintEvictionController()),
-        kubelet=Kubelet(delays),
+        kubelet=kubelet or Kubelet(delays),
         lifecycle=NodeLifecycleController(),
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayplan.core import ranking
 from bayplan.core.columns import BoolArray, IntArray, RowArray, column_at, every_row, loops
-from bayplan.core.columns.loops import Outline, Step
+from bayplan.core.columns.loops import Outline, Step, outline_of
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import Verdicts
 from bayplan.core.framework.contract import SKIP, FilterPlugin, State
@@ -35,9 +35,9 @@ def tied_from(total: int) -> int:
     return (total - 1) * RANKS + 1
 
 
-def total_of(values: IntArray, row: int, name_ranks: IntArray) -> int:
-    """The total that the value of a row stands for."""
-    return (values.item(row) + name_ranks.item(row)) // RANKS
+def total_of(value: int) -> int:
+    """The total that a value in a ranking stands for: no rank is as large as RANKS."""
+    return -(-value // RANKS)
 
 
 class Moving(NamedTuple):
@@ -65,7 +65,8 @@ def appraised_by(outline: Outline, profile: Profile, pod: PodInfo, view: View, g
     """All rows, for a pod that asks plainly (see `PodShape`); None if plugins have to be asked."""
     if loops.compiled is None or (profile.stopwatch is not None and profile.stopwatch.running):
         return None
-    return _applied(loops.compiled, outline.steps(pod.shape.requests.asked), view, ground, every_row(view.nodes.count))
+    asked = tuple(pod.shape.requests.asked.values())
+    return _applied(loops.compiled, outline, view, ground, every_row(view.nodes.count), asked)
 
 
 class Appraisal:
@@ -147,9 +148,9 @@ class Appraisal:
         stopwatch = self._stopwatch
         return None if self._steps is None or (stopwatch is not None and stopwatch.running) else loops.compiled
 
-    def outline(self, view: View) -> Outline | None:
+    def outline(self, view: View, asked: Sequence[str]) -> Outline | None:
         """For pods that ask for other amounts of the same resources; None if plugins have to be asked."""
-        return None if self._steps is None else Outline(self._steps, view.nodes.resources.values)
+        return None if self._steps is None else outline_of(self._steps, view.nodes.resources.values, asked)
 
     def failure_of(self, view: View, row: int) -> tuple[int, int]:
         """The position of the filter that rejects the row, and its code."""
@@ -184,12 +185,20 @@ class Appraisal:
         return rejected
 
 
-def _applied(compiled: ModuleType, steps: tuple[Step, ...], view: View, ground: Ground, rows: RowArray) -> Appraised:
+def _applied(
+    compiled: ModuleType,
+    steps: tuple[Step, ...],
+    view: View,
+    ground: Ground,
+    rows: RowArray,
+    asked: tuple[int, ...] | None = None,
+) -> Appraised:
+    """`asked` is what the places in an outline stand for."""
     nodes = view.nodes
     given = loops.given_rows(rows, nodes.count)
     values = loops.empty_for(given, nodes.count)
     tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nodes.name_ranks())
-    return values, *compiled.appraise(values, given, *tables, ground.settled, ground.lasting, steps, RANK_BITS)
+    return values, *compiled.appraise(values, given, *tables, ground.settled, ground.lasting, steps, RANK_BITS, asked)
 
 
 def _steps_of(profile: Profile, moving: Sequence[Moving], following: Sequence[Plain]) -> tuple[Step, ...] | None:

@@ -11,36 +11,32 @@ from collections.abc import Callable
 
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate
 from bayplan.core.cache import Cache
+from bayplan.core.columns import ABSENT
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Decision, Outcome
-from bayplan.core.events import BindAnswered, PermitAnswered, VolumesAnswered
+from bayplan.core.events import BindAnswered, Event, ObjectAdded, ObjectChanged, ObjectRemoved, VolumesAnswered
 from bayplan.core.failure_handling import return_failed
-from bayplan.core.framework.contract import Wait
+from bayplan.core.framework.contract import (
+    AnsweringPlugin,
+    Pending,
+    PermitPlugin,
+    Placement,
+    PreBindPlugin,
+    UnreservePlugin,
+    Wait,
+    WaitingPod,
+)
 from bayplan.core.framework.extender import binder_for
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
-from bayplan.core.on_the_way import BindingUnderWay, DeviceWait, OnTheWay, resource_claims
-from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES, DynamicResources
-from bayplan.core.plugins.dynamic_resources.binding_conditions import (
-    BINDING_TIMEOUT,
-    LOOK_EVERY_NS,
-    DeviceBindingError,
-    are_ready,
-    claims_used_by,
-    has_conditions,
-)
-from bayplan.core.plugins.dynamic_resources.claims import ClaimError
-from bayplan.core.plugins.volume_binding_wait import why_in_vain
-from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
+from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.core.reservations import Reservations
+from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object
-from bayplan.model.node import Node
-from bayplan.model.resource_claims import ResourceClaim
-from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE, SECOND
 
@@ -49,6 +45,9 @@ _BINDING, _BOUND, _IS_ASSUMED = PodState.BINDING, PodState.BOUND, Outcome.ASSUME
 
 #: Longest wait that a plugin may ask for at Permit.
 PERMIT_WAIT_MAX_NS = 15 * MINUTE
+#: Until what was reserved for a pod must be written.
+WRITE_TIMEOUT_NS = 10 * MINUTE
+DEADLINE_EXCEEDED = "context deadline exceeded"
 #: Until a binding is asked for again that was refused.
 ASK_AGAIN_NS = SECOND
 
@@ -60,19 +59,19 @@ class Binding:
         self,
         cache: Cache,
         queue: SchedulingQueue,
-        bind_timeout_ns: int,
         on_given_back: Callable[[Object, Object | None, int], None],
     ) -> None:
         """`on_given_back` gets each object as it was assumed for a pod, and as it is again (None: not there)."""
         self._cache = cache
         self._queue = queue
         self._on_given_back = on_given_back
-        self._bind_timeout_ns = bind_timeout_ns
         self._on_the_way: dict[str, OnTheWay] = {}
         self.find = self._on_the_way.get
         """The pod of that name, or None."""
         self.timed: dict[str, OnTheWay] = {}
-        """Those of them that wait for permission, volumes or devices; to be read only."""
+        """Those of them that wait at Permit or PreBind, or for a write; to be read only."""
+        self.is_news = False
+        """Whether something has happened since Permit plugins were asked about the pods that wait for them."""
         self.refused: dict[str, OnTheWay] = {}
         """Those that may be bound although the last request was refused; to be read only."""
         self._binding: dict[str, tuple[str, OnTheWay]] = {}  # uid -> node and pod, of binds that are not answered
@@ -91,7 +90,7 @@ class Binding:
         return way if way is None or way.queued.info.uid == uid else None
 
     def is_waiting(self, key: str) -> bool:
-        """Whether the pod waits for permission, volumes or devices, and nobody has been asked to bind it yet."""
+        """Whether the pod waits at Permit or PreBind, or for a write, and nobody has been asked to bind it yet."""
         return key in self.timed
 
     def pods(self) -> list[QueuedPod]:
@@ -112,7 +111,8 @@ class Binding:
     def take(self, queued: QueuedPod, profile: Profile, node: str, now: int) -> Decision:
         """Assume, reserve, ask for permission."""
         self._queue.assume(queued, node, now)
-        way = OnTheWay(queued, profile, node, queued.pod)
+        self.is_news = True
+        way = OnTheWay(queued, profile, node, queued.pod, reserved_at=now)
         info = self._cache.add_pod(queued.pod, node, replace(queued.info, node_name=node))
         self._on_the_way[queued.key] = way
         try:
@@ -122,7 +122,7 @@ class Binding:
             return self._fall_back(way, Status(Code.ERROR, (error.message,), error.plugin), now)
         if rejected is not None:
             return self._fall_back(way, rejected, now)
-        if way.waits or way.deadline is not None:
+        if way.waits or way.write_until is not None:
             self.timed[queued.key] = way
         if way.waits:
             queued.enter(PodState.WAITING)
@@ -150,12 +150,13 @@ class Binding:
         changed: list[Object] = []
         row = view.nodes.rows_by_name[way.node]
         for plugin in way.profile.reserve:
-            changed += plugin.reserve(info, view, row)
+            reserved = plugin.reserve(info, view, row)
+            if reserved and not changed:
+                way.writer = plugin.name
+            changed += reserved
         if changed:
             self.reservations.take(way, changed)
-            if not all(isinstance(obj, ResourceClaim) for obj in changed):
-                way.claims = tuple((info.namespace, use.claim_name) for use in claim_uses(info))
-            way.deadline = now + self._bind_timeout_ns
+            way.write_until = now + WRITE_TIMEOUT_NS
 
     def _permit(self, way: OnTheWay, info: PodInfo, now: int) -> Status | None:
         """Why the pod may not go on, None if it may; waits are noted on the way."""
@@ -169,72 +170,67 @@ class Binding:
         return None
 
     def _go_on(self, way: OnTheWay, now: int) -> Decision:
-        """Nothing holds the pod back any more: write its volumes, or bind it."""
+        """Nothing holds the pod back any more: write what was reserved for it, or ask the PreBind plugins."""
         queued = way.queued
         self._queue.done(queued)
         queued.enter(_BINDING)
-        if way.volumes:
+        if way.to_write:
             actions = (*self._announcement(way), self.reservations.write(way))
             return Decision(queued.key, _IS_ASSUMED, way.node, actions=actions)
-        return self._bind(way, now) if queued.info.claims is None else self._bind_with_devices(way, now)
+        return self._start_pre_bind(way, now)
 
-    def _bind_with_devices(self, way: OnTheWay, now: int) -> Decision:
-        """Bind the pod once its devices are ready; most are at once."""
+    def _start_pre_bind(self, way: OnTheWay, now: int) -> Decision:
+        """Bind the pod, unless a PreBind plugin has something to say about it."""
+        way.write_until = None
+        way.plugins_left = way.profile.pre_bind_for(way.queued.info)
+        return self._pre_bind(way, now) if way.plugins_left else self._bind(way)
+
+    def _pre_bind(self, way: OnTheWay, now: int) -> Decision:
+        """Ask the PreBind plugins that are left, until one has to wait or rejects the pod; bind it if none does."""
+        view = self._cache.view()
+        actions: tuple[Action, ...] = ()
+        way.pending = None
+        while way.plugins_left:
+            plugin = way.plugins_left[0]
+            is_first = plugin.name not in way.asked
+            answer = self._ask_pre_bind(way, plugin, view, now)
+            if isinstance(answer, Status):
+                if not answer.ok:
+                    return _after(actions, self._fall_back(way, _pre_bind_failure(plugin, answer), now))
+                del way.plugins_left[0]
+                continue
+            actions += answer.actions
+            if is_first and answer.look_at is not None and answer.look_at <= now:
+                continue
+            if answer.until <= now:
+                waited = Status(Code.ERROR, (DEADLINE_EXCEEDED,))
+                return _after(actions, self._fall_back(way, _pre_bind_failure(plugin, waited), now))
+            way.pending = answer
+            self.timed[way.queued.key] = way
+            return Decision(way.queued.key, _IS_ASSUMED, way.node, actions=actions)
+        return _after(actions, self._bind(way))
+
+    def _ask_pre_bind(self, way: OnTheWay, plugin: PreBindPlugin, view: View, now: int) -> Status | Pending:
+        placement = self._placement(way, plugin.name, now)
+        way.asked[plugin.name] = (placement.asked_at, placement.times_asked + 1)
         try:
-            way.devices = self._wait_for_devices(way, now)
-        except ClaimError as problem:
-            return self._fall_back(way, _failed_devices(problem), now)
-        if way.devices is None:
-            return self._bind(way, now)
-        self.timed[way.queued.key] = way
-        note = f"waiting for binding conditions for device on node {way.node}"
-        pending = Emit(way.queued.key, way.uid, "Normal", "BindingConditionsPending", "Scheduling", note)
-        decision = self._look_at_devices(way, now) or Decision(way.queued.key, _IS_ASSUMED, way.node)
-        return replace(decision, actions=(pending, *decision.actions))
+            return plugin.pre_bind(way.queued.info, view, placement)
+        except CycleError as error:
+            return Status(Code.ERROR, (error.message,))
 
-    def _wait_for_devices(self, way: OnTheWay, now: int) -> DeviceWait | None:
-        """What is to be waited for; None if nothing is. Raises ClaimError."""
-        info = way.queued.info
-        if info.claims is None:
-            return None
-        plugin = next((plugin for plugin in way.profile.reserve if isinstance(plugin, DynamicResources)), None)
-        if plugin is None or not plugin.waits_for_devices:
-            return None
-        claims = claims_used_by(info, self._cache.objects, resource_claims(way.written))
-        if not any(map(has_conditions, claims)):
-            return None
-        way.written = (*(obj for obj in way.written if not isinstance(obj, ResourceClaim)), *claims)
-        places = tuple((claim.metadata.namespace, claim.metadata.name) for claim in claims)
-        return DeviceWait(places, plugin.binding_timeout_ns, now + plugin.binding_timeout_ns, now)
-
-    def _look_at_devices(self, way: OnTheWay, now: int) -> Decision | None:
-        """Bind the pod or give it up; None while it has to wait."""
-        wait = way.devices
-        assert wait is not None
-        try:
-            ready = are_ready(self._cache.objects, wait.places, now, wait.timeout_ns)
-            if not ready and now >= wait.until:
-                raise DeviceBindingError(f"{BINDING_TIMEOUT}: context deadline exceeded")
-        except DeviceBindingError as problem:
-            return self._fall_back(way, _failed_devices(problem), now)
-        if not ready:
-            wait.look_at = min(now + LOOK_EVERY_NS, wait.until)
-            return None
-        way.devices = None
-        del self.timed[way.queued.key]
-        return self._bind(way, now)
+    def _placement(self, way: OnTheWay, plugin: str, now: int) -> Placement:
+        asked_at, times_asked = way.asked.get(plugin, (now, 0))
+        row = self._cache.nodes.rows_by_name.get(way.node, ABSENT)
+        return Placement(row, way.node, way.written, way.reserved_at, asked_at, times_asked, now)
 
     def _announcement(self, way: OnTheWay) -> tuple[Action, ...]:
         """What takes its time is announced: others can see where the pod will go."""
         announces = self._cache.gates.nominated_node_name_for_expectation
         return (Nominate(way.queued.key, way.node),) if announces else ()
 
-    def _bind(self, way: OnTheWay, now: int) -> Decision:
-        """Bind the pod, unless PreBind rejects it at the last moment."""
-        if way.profile.pre_bind:
-            rejected = self._pre_bind(way)
-            if rejected is not None:
-                return self._fall_back(way, rejected, now)
+    def _bind(self, way: OnTheWay) -> Decision:
+        if self.timed:
+            self.timed.pop(way.queued.key, None)
         if way.profile.extenders:
             way.binder = binder_for(way.profile.extenders, way.queued.info)
         return Decision(way.queued.key, _IS_ASSUMED, way.node, actions=(self._binding_request(way),))
@@ -248,20 +244,6 @@ class Binding:
             node = plugin.bind_target(info, way.node)
         self._binding[info.uid] = (node, way)
         return Bind(info.key, info.uid, node, extender)
-
-    def _pre_bind(self, way: OnTheWay) -> Status | None:
-        """Why the pod must not be bound, None if it may."""
-        view = self._cache.view()
-        for plugin in way.profile.pre_bind:
-            try:
-                answer = plugin.pre_bind(way.queued.info, view, view.nodes.rows_by_name[way.node])
-            except CycleError as error:
-                answer = Status(Code.ERROR, (error.message,))
-            if answer.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE):
-                return Status(answer.code, answer.reasons, plugin.name)
-            if not answer.ok:
-                return Status(Code.ERROR, (f'running PreBind plugin "{plugin.name}": {answer.message}',))
-        return None
 
     def arrived(self, way: OnTheWay) -> None:
         """The API shows the pod on its node: the scheduler is through with it."""
@@ -278,18 +260,18 @@ class Binding:
     def give_up(self, way: OnTheWay, now: int) -> None:
         """A pod that had a node is being deleted before it was bound."""
         self._forget(way)
-        self.outbox += way.releases()
+        self.outbox += self._unreserve(way, now)
         self._queue.discard(way.queued)
         self._queue.move(POD_GONE, way.pod, None, now)
         self._report_given_back(now)
 
     def stop(self, eviction: Evict, now: int) -> tuple[Action, ...]:
-        """Take its node from a victim that waits for permission or volumes; it is not bound, so nothing is deleted."""
+        """Take its node from a victim that waits at Permit or PreBind; it is not bound, so nothing is deleted."""
         way = self.timed[eviction.pod]
         if way.waits:
             text = "waiting on permit for pod: preempted"
         else:
-            text = f'running PreBind plugin "{way.writer}": preempted by DefaultPreemption'
+            text = f'running PreBind plugin "{way.pre_bind_plugin}": preempted by DefaultPreemption'
         note = f"{eviction.note} (in kube-scheduler memory)."
         preempted = Emit(eviction.pod, eviction.uid, "Normal", "Preempted", "Preempting", note)
         return preempted, *self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
@@ -300,7 +282,19 @@ class Binding:
         self._queue.move(POD_GONE, way.pod, None, now, except_key=way.queued.key)
         self._report_given_back(now)
         decision = return_failed(self._queue, way.queued, status, way.node, now)
-        return replace(decision, actions=(*way.releases(), *decision.actions))
+        return _after(self._unreserve(way, now), decision)
+
+    def _unreserve(self, way: OnTheWay, now: int) -> tuple[Action, ...]:
+        """What takes back what was written for the pod."""
+        plugins = [plugin for plugin in way.profile.reserve if isinstance(plugin, UnreservePlugin)]
+        if not (plugins and (way.written or way.asked)):
+            return ()
+        info, view = way.queued.info, self._cache.view()
+        return tuple(
+            action
+            for plugin in plugins
+            for action in plugin.unreserve(info, view, self._placement(way, plugin.name, now))
+        )
 
     def _report_given_back(self, now: int) -> None:
         """Others may take what was put back."""
@@ -309,6 +303,7 @@ class Binding:
 
     def _forget(self, way: OnTheWay) -> None:
         """Undo assume and reserve."""
+        self.is_news = True
         del self._on_the_way[way.queued.key]
         self.timed.pop(way.queued.key, None)
         self.refused.pop(way.queued.key, None)
@@ -376,53 +371,61 @@ class Binding:
             # The claims may have their devices. As for a binding it is asked for again until it is known.
             self.outbox.append(self.reservations.write(way))
         elif self._on_the_way.get(answer.pod) is not way:
-            self._leave_behind(way)
+            self._leave_behind(way, now)
         elif answer.error:
             self._fail(way, f'running PreBind plugin "{way.writer}": {answer.error}', now)
         else:
-            self._bind_if_ready(way, now)
+            self.outbox += self._start_pre_bind(way, now).actions
         self._report_given_back(now)
 
-    def _leave_behind(self, way: OnTheWay) -> None:
+    def _leave_behind(self, way: OnTheWay, now: int) -> None:
         """What was written for a pod that had lost its node by then; another attempt, or somebody else, may need it."""
         if self.find_same(way.queued.key, way.uid) is None and not self._cache.stands_on_a_node(way.queued.key):
-            self.outbox += way.releases()
+            self.outbox += self._unreserve(way, now)
         self.reservations.undo(way)
 
-    def look_at_volumes(self, changed: Object, now: int) -> None:
-        """Something that pods may wait for, or on, has come, changed or gone."""
-        if isinstance(changed, PersistentVolumeClaim | PersistentVolume | Node):
-            for way in list(self.timed.values()):
-                if way.written and way.claims:
-                    self._bind_if_ready(way, now)
-
-    def _bind_if_ready(self, way: OnTheWay, now: int) -> None:
-        reason = self._why_in_vain(way) if way.claims else ""
-        if reason:
-            self._fail(way, f'running PreBind plugin "VolumeBinding": binding volumes: {reason}', now)
+    def happened(self, event: Event, now: int) -> None:
+        """Something that Permit and PreBind plugins may wait for."""
+        self.is_news = True
+        if not isinstance(event, ObjectAdded | ObjectChanged | ObjectRemoved):
             return
-        claims = self._cache.objects.claims
-        if way.deadline is not None and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
-            way.claims, way.deadline = (), None
-            del self.timed[way.queued.key]
-            self.outbox += self._bind_with_devices(way, now).actions
+        kind = type(event.old if isinstance(event, ObjectRemoved) else event.new).__name__
+        for way in list(self.timed.values()):
+            if way.pending is not None and kind in way.pending.kinds:
+                self.outbox += self._pre_bind(way, now).actions
 
-    def _why_in_vain(self, way: OnTheWay) -> str:
-        nodes = self._cache.nodes
-        if not nodes.alive[nodes.rows_by_name[way.node]]:
-            return f'failed to get node "{way.node}": node "{way.node}" not found'
-        return why_in_vain(self._cache.objects, way.written, way.node)
+    @property
+    def has_to_ask(self) -> bool:
+        """Whether pods wait at Permit, and something has happened since the plugins were last asked about them."""
+        return self.is_news and any(way.waits for way in self.timed.values())
 
-    def permit_answered(self, event: PermitAnswered, now: int) -> None:
-        way = self.find_same(event.pod, event.uid)
-        if way is None or event.plugin not in way.waits:
-            return
-        if not event.allowed:
-            self._reject(way, event.plugin, event.reason, now)
-            return
-        del way.waits[event.plugin]
-        if not way.waits:
-            self.outbox += self._go_on(way, now).actions
+    def ask_about_waiting(self, now: int) -> None:
+        """Ask the Permit plugins about the pods that wait for them."""
+        self.is_news = False
+        waiting: dict[int, tuple[PermitPlugin, list[OnTheWay]]] = {}
+        for way in self.timed.values():
+            for plugin in way.profile.permit:
+                if plugin.name in way.waits:
+                    waiting.setdefault(id(plugin), (plugin, []))[1].append(way)
+        for plugin, ways in waiting.values():
+            if isinstance(plugin, AnsweringPlugin):
+                self._ask_about(plugin, ways, now)
+
+    def _ask_about(self, plugin: AnsweringPlugin, ways: list[OnTheWay], now: int) -> None:
+        view = self._cache.view()
+        rows = view.nodes.rows_by_name
+        answers = plugin.answer_waiting([WaitingPod(way.queued.info, rows[way.node]) for way in ways], view)
+        for way in ways:
+            status = answers.get(way.queued.key)
+            if status is None or self.timed.get(way.queued.key) is not way or plugin.name not in way.waits:
+                continue
+            if not status.ok:
+                rejected = Status(status.code, status.reasons, plugin.name)
+                self.outbox += self._fall_back(way, rejected, now).actions
+                continue
+            del way.waits[plugin.name]
+            if not way.waits:
+                self.outbox += self._go_on(way, now).actions
 
     def expire(self, now: int) -> None:
         """Waits that have lasted too long, and those that are looked at from time to time."""
@@ -430,17 +433,16 @@ class Binding:
             del self.refused[way.queued.key]
             self._ask_again(way)
         for way in list(self.timed.values()):
-            if way.devices is not None:
-                if way.devices.look_at <= now:
-                    looked = self._look_at_devices(way, now)
-                    self.outbox += looked.actions if looked is not None else ()
+            if way.pending is not None:
+                due = way.due_at
+                if due is not None and due <= now:
+                    self.outbox += self._pre_bind(way, now).actions
             elif way.waits:
                 plugin, deadline = min(way.waits.items(), key=lambda wait: wait[1])
                 if deadline <= now:
                     self._reject(way, plugin, f"rejected due to timeout after waiting at plugin {plugin}", now)
-            elif way.deadline is not None and way.deadline <= now:
-                what = "binding volumes: " if way.writer != DYNAMIC_RESOURCES else ""
-                self._fail(way, f'running PreBind plugin "{way.writer}": {what}context deadline exceeded', now)
+            elif way.write_until is not None and way.write_until <= now:
+                self._fail(way, f'running PreBind plugin "{way.writer}": {DEADLINE_EXCEEDED}', now)
 
     def _fail(self, way: OnTheWay, error: str, now: int) -> None:
         self.outbox += self._fall_back(way, Status(Code.ERROR, (error,)), now).actions
@@ -449,5 +451,11 @@ class Binding:
         self.outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
 
 
-def _failed_devices(problem: Exception) -> Status:
-    return Status(Code.ERROR, (f'running PreBind plugin "{DYNAMIC_RESOURCES}": {problem}',))
+def _after(actions: tuple[Action, ...], decision: Decision) -> Decision:
+    return replace(decision, actions=(*actions, *decision.actions)) if actions else decision
+
+
+def _pre_bind_failure(plugin: PreBindPlugin, answer: Status) -> Status:
+    if answer.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE):
+        return Status(answer.code, answer.reasons, plugin.name)
+    return Status(Code.ERROR, (f'running PreBind plugin "{plugin.name}": {answer.message}',))

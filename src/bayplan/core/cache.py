@@ -7,7 +7,7 @@ reads. It knows nothing of queues or decisions: an assumed pod is a pod on a nod
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 from bayplan.core.columns import ABSENT, loops
@@ -43,7 +43,7 @@ class Cache:
         self.counters = Counters(self.shapes, self.pods, self.nodes)
         self.objects = Objects(gates=gates)
         # Which resources may come as devices is part of what is known of nodes.
-        self.objects.devices.on_class_change = self.nodes.spec_changes.break_off
+        self.objects.devices.on_class_change = self.nodes.all_changed
         self.objects.devices.on_devices_change = self._devices_changed
         self.objects.devices.on_slices_change = self._slices_changed
         self.nominated = NominatedPods()
@@ -55,18 +55,20 @@ class Cache:
     def trial(self) -> Iterator[None]:
         """What is done to nodes, pods and other objects in here is undone at the end, to the order of a node's pods.
 
-        The logs know it: what was worked out before and not looked at in the meantime needs no second look.
+        The logs know it: what was worked out before and not looked at in the meantime needs no second look. A trial
+        inside another one undoes its own part only, which the logs of the outer one then count as changes.
         """
-        assert self._undoing is None, "one trial at a time"
+        outer = self._undoing
         steps: list[Callable[[], None]] = []
         self._undoing = self.objects.undoing = steps
-        with self.nodes.trial():
+        with self.nodes.trial() if outer is None else nullcontext():
             try:
                 yield
             finally:
                 self._undoing = self.objects.undoing = None
                 for step in reversed(steps):
                     step()
+                self._undoing = self.objects.undoing = outer
 
     def view(self) -> View:
         """The present instant. It is the same object for as long as no column had to move in memory."""
@@ -129,7 +131,11 @@ class Cache:
     def add_node(self, node: Node) -> None:
         name = node.metadata.name
         if self._undoing is not None:
-            assert name not in self.nodes.rows_by_name, "a trial changes no node"
+            if name in self.nodes.rows_by_name:
+                before = self.nodes.change(node)
+                if before is not None:
+                    self._undoing.append(partial(self.nodes.change_back, before))
+                return
             self._undoing.append(partial(self.nodes.remove_node, name))
         self.nodes.add_node(node)
 
@@ -232,6 +238,17 @@ class Cache:
         for port, port_row, taken in held:
             self.ports.set(port, port_row, taken)
 
+    def bring_back(self, row: int, node_row: int) -> None:
+        """A pod that was taken out in the present trial is on its node again, for the rest of it."""
+        assert self._undoing is not None, "nothing was laid aside"
+        self._undoing.append(partial(self._take_out_again, row, node_row))
+        self.pods.put_back(row)
+        self._occupy(row, self.pods.shape(row), node_row)
+
+    def _take_out_again(self, row: int, node_row: int) -> None:
+        self._vacate(row, node_row)
+        self.pods.lay_aside(row)
+
     def _nominate_again(self, row: int, place: tuple[str, int] | None) -> None:
         self.pods.put_back(row)
         if place is not None:
@@ -258,8 +275,7 @@ class Cache:
         cells.node_rows[row] = node_row
         cells.slots[row] = len(on_node)
         on_node.append(row)
-        taken = self.nodes.taken[node_row]  # a view
-        taken += self.pods.taken_by(row, shape)
+        loops.add_to_row(self.nodes.taken, node_row, self.pods.taken_by(row, shape), +1)
         self._account(row, shape, node_row, +1)
 
     def _vacate(self, row: int, node_row: int) -> None:
@@ -272,8 +288,7 @@ class Cache:
             place = slots[row]
             on_node[place] = last
             slots[last] = place
-        taken = nodes.taken[node_row]  # a view
-        taken -= self.pods.taken_by(row, shape)
+        loops.add_to_row(nodes.taken, node_row, self.pods.taken_by(row, shape), -1)
         self._account(row, shape, node_row, -1)
 
     def _account(self, row: int, shape: PodShape, node_row: int, sign: int) -> None:

@@ -15,7 +15,7 @@ from bayplan.core.extending import add_extender_scores, filter_by_extenders
 from bayplan.core.filtering import Filtered, PreFilterResult, filter_nodes, run_pre_filters
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError, Status
-from bayplan.core.preemption.post_filter import PostFilterResult, run_post_filters
+from bayplan.core.preemption.post_filter import PostFilterResult, Search, run_post_filters
 from bayplan.core.sampling import sample
 from bayplan.core.scoring import Scored, score_nodes
 from bayplan.core.snapshot import View
@@ -35,11 +35,14 @@ class Attempt:
     error: CycleError | None = None  # what ended the attempt
 
 
-def attempt(profile: Profile, pod: PodInfo, view: View, start: int = 0) -> Attempt:
-    """One attempt; `start` matters only for a profile that does not evaluate every node."""
+def attempt(profile: Profile, pod: PodInfo, view: View, start: int = 0, search: Search | None = None) -> Attempt:
+    """One attempt; `start` matters only for a profile that does not evaluate every node.
+
+    Candidates for preemption are looked for by `search`; None: by a dry run.
+    """
     found = Attempt(pod, next_start=start)
     try:
-        _go_through(found, profile, view)
+        _go_through(found, profile, view, search)
     except CycleError as error:
         found.error, found.message = error, error.message
         if found.pre is None:
@@ -47,7 +50,7 @@ def attempt(profile: Profile, pod: PodInfo, view: View, start: int = 0) -> Attem
     return found
 
 
-def _go_through(found: Attempt, profile: Profile, view: View) -> None:
+def _go_through(found: Attempt, profile: Profile, view: View, search: Search | None) -> None:
     """Fill `found` step by step. Raises CycleError."""
     pod = found.pod
     if not view.nodes.alive_count:
@@ -62,8 +65,8 @@ def _go_through(found: Attempt, profile: Profile, view: View) -> None:
         found.scored = _score(profile, pod, seen, filtered.feasible_rows)
         add_extender_scores(profile.extenders, pod, view, found.scored)
         return
-    found.post_filter = run_post_filters(profile, pod, view, filtered)
-    found.message = fit_error(filtered, view, found.post_filter.message)
+    found.post_filter = run_post_filters(profile, pod, view, filtered, search)
+    found.message = fit_error(filtered, view, found.post_filter.reported(view).message)
 
 
 def _score(profile: Profile, pod: PodInfo, view: View, rows: RowArray) -> Scored:

@@ -145,7 +145,7 @@ class Decider:
         if isinstance(local, NothingToReuse):
             kept = local
         elif isinstance(kept, KeptAnswers):
-            kept.local = local
+            kept.rest_on(local)
         else:
             kept = KeptAnswers(pod, local)
         self._answers.put(key, kept, _size(kept, view.nodes.count))

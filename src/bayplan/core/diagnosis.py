@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import RowArray
+from bayplan.core.columns import BoolArray, RowArray
 from bayplan.core.filtering import NOT_LOOKED_AT, PASSED, Filtered, Verdicts
 from bayplan.core.framework.verdict import Status
 from bayplan.core.snapshot import View
@@ -64,20 +64,20 @@ def diagnose(filtered: Filtered, view: View, post_filter_message: str) -> Diagno
     return Diagnosis(fit_error(filtered, view, post_filter_message), filtered.rejectors(view))
 
 
-def fit_error(filtered: Filtered, view: View, post_filter_message: str) -> str:
-    """The message of a pod that fits nowhere."""
+def fit_error(filtered: Filtered, view: View, post_filter_message: str, among: BoolArray | None = None) -> str:
+    """The message of a pod that fits nowhere; of those `among` (nodes,) where only they were in question."""
+    in_question = view.nodes.alive if among is None else view.nodes.alive & among
     if filtered.pre.status.ok:
         reasons: Counter[str] = Counter()
-        failed = (view.nodes.alive & (filtered.verdicts.rejected_by != PASSED)).nonzero()[0]
+        failed = (in_question & (filtered.verdicts.rejected_by != PASSED)).nonzero()[0]
         for position, code, count in count_verdicts(filtered.verdicts, failed):
             for reason in filtered.explain(view, position, code).reasons:
                 reasons[reason] += count
         detail = histogram(reasons)
     else:
         detail = filtered.pre.status.message
-    return nodes_available_message(view.nodes.alive_count, detail) + (
-        f" {post_filter_message}" if post_filter_message else ""
-    )
+    node_count = view.nodes.alive_count if among is None else int(in_question.sum())
+    return nodes_available_message(node_count, detail) + (f" {post_filter_message}" if post_filter_message else "")
 
 
 def nodes_available_message(node_count: int, detail: str) -> str:

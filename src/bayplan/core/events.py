@@ -66,17 +66,7 @@ class ClaimWriteFailed(Struct, frozen=True, gc=False):
     error: str
 
 
-class PermitAnswered(Struct, frozen=True, gc=False):
-    """A plugin that made a pod wait has made up its mind."""
-
-    pod: str
-    uid: str
-    plugin: str
-    allowed: bool
-    reason: str = ""
-
-
 #: What became of something that the core asked for.
-Answer: TypeAlias = BindAnswered | EvictAnswered | VolumesAnswered | ClaimWriteFailed | PermitAnswered
+Answer: TypeAlias = BindAnswered | EvictAnswered | VolumesAnswered | ClaimWriteFailed
 
 Event: TypeAlias = ObjectAdded | ObjectChanged | ObjectRemoved | Answer

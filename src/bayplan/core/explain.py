@@ -87,6 +87,7 @@ class Explanation:
         if post_filter is None or filtered is None:
             return None
         searched, names = self._searched(), self.view.nodes.names
+        reported = post_filter.reported(self.view)
         return {
             "ran": post_filter.found is not None,
             "eligible": not post_filter.ineligible_reason,
@@ -97,7 +98,7 @@ class Explanation:
                 for row, status in (searched.node_statuses if searched else {}).items()
             },
             "selected": self.names(searched.tied_rows) if searched else [],
-            "postFilter": {"code": post_filter.status.code.value, "reasons": list(post_filter.status.reasons)},
+            "postFilter": {"code": reported.code.value, "reasons": list(reported.reasons)},
             "record": preemption_record(searched, self.view, filtered),
         }
 

@@ -161,8 +161,16 @@ def filter_pod(profile: Profile, pod: PodInfo, view: View) -> Filtered:
     return filter_nodes(profile, pod, view, run_pre_filters(profile, pod, view))
 
 
-def filter_nodes(profile: Profile, pod: PodInfo, view: View, pre: PreFilterResult, start: int = 0) -> Filtered:
-    """Filter on every node that PreFilter leaves.
+def filter_nodes(
+    profile: Profile,
+    pod: PodInfo,
+    view: View,
+    pre: PreFilterResult,
+    start: int = 0,
+    *,
+    among: BoolArray | None = None,
+) -> Filtered:
+    """Filter on every node that PreFilter leaves; on those `among` (nodes,) alone where only they are in question.
 
     Raises CycleError: that of the first node which ends in one, in a search from position `start`.
     """
@@ -172,10 +180,12 @@ def filter_nodes(profile: Profile, pod: PodInfo, view: View, pre: PreFilterResul
         return Filtered(plugins, [SKIP] * len(plugins), pre, verdicts, absent=pre.status, feasible_rows=row_array([]))
     states = filter_states(profile, pod, view, pre.states)
     if pre.nodes is not None and pod.nominated_node_name:
-        rejector = _judge_nominated_node(profile, states, pod, view, verdicts)
+        rejector = _judge_nominated_node(profile, states, pod, view, verdicts, among)
         if rejector:
             pre = replace(pre, narrowing=sorted({*pre.narrowing, rejector}))
     rows = _rows_to_search(pre, view)
+    if among is not None:
+        rows = rows[among[rows]]
     try:
         found = filter_with_nominated(plugins, states, pod, view, rows)
     except CycleError as error:
@@ -218,14 +228,16 @@ def _first_error(
     return error
 
 
-def _judge_nominated_node(profile: Profile, states: list[State], pod: PodInfo, view: View, into: Verdicts) -> str:
+def _judge_nominated_node(
+    profile: Profile, states: list[State], pod: PodInfo, view: View, into: Verdicts, among: BoolArray | None
+) -> str:
     """The node the pod is nominated to is tried before all others, whether PreFilter left it or not.
 
     As upstream: its verdict stays, and the plugin that rejects it (returned; "" if none) counts as one that narrowed
     the search.
     """
     row = view.nodes.rows_by_name.get(pod.nominated_node_name)
-    if row is None or not view.nodes.alive[row]:
+    if row is None or not view.nodes.alive[row] or (among is not None and not among[row]):
         return ""
     try:
         found = filter_with_nominated(profile.filter, states, pod, view, row_array([row]))

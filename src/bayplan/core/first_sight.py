@@ -33,7 +33,7 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
         for scaled in ground.varying:
             values[rows] += scaled.weighted(rows) * RANKS
         row = int(values.argmax())
-    total = total_of(values, row, view.nodes.name_ranks())
+    total = total_of(values.item(row))
     return Fits(row, total + ground.constant, values, tied_from(total))
 
 
@@ -50,7 +50,7 @@ def _appraised(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Ap
         return None
     appraisal = Appraisal(profile, pod, view, states)
     if names is not None:
-        ground.outlines[names] = appraisal.outline(view)
+        ground.outlines[names] = appraisal.outline(view, names)
     return appraisal.of_rows(view, ground, every_row(view.nodes.count))
 
 

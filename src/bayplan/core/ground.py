@@ -64,6 +64,7 @@ class Ground:
         self.outlines: dict[tuple[str, ...], Outline | None] = {}
         self._spec_position = nodes.spec_changes.position
         self._resources_version = nodes.resources.version
+        self._read_ranks(view)
         self._images_at = (nodes.image_version, nodes.alive_count)
         self._filters = [
             (position, profile.one_row_filters[profile.local_filters[position].name], state)
@@ -103,7 +104,12 @@ class Ground:
         for row in rows:
             self._refresh_one(view, row)
         self._spec_position = log.position
+        self._read_ranks(view)
         return True
+
+    def _read_ranks(self, view: View) -> None:
+        self.name_ranks = view.nodes.name_ranks()
+        self.ranks_version = view.nodes.ranks.version
 
     def _images_count_as_before(self, view: View, changed: list[int]) -> bool:
         """Whether scores that depend on the images of all nodes are what they were, but for those of changed nodes."""

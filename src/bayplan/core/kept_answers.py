@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from bayplan.core.appraisal import RANKS, tied_from
+from bayplan.core.appraisal import RANKS, tied_from, total_of
 from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.crowding import CrowdedOut, Crowds
@@ -34,7 +34,13 @@ from bayplan.core.grouped_scores import GroupedScores
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.few_nodes import FewNodes
 from bayplan.core.preemption.foresight import Foreseen, FurtherFilters
-from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, Search, run_post_filters
+from bayplan.core.preemption.post_filter import (
+    DEFAULT_PREEMPTION,
+    PostFilterResult,
+    Search,
+    first_by_name,
+    run_post_filters,
+)
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
 from bayplan.core.standing import Standing
@@ -53,7 +59,7 @@ def choice_of(found: Attempt, view: View, start: int = 0) -> Choice:
             return Fits(row, None, row_array([0]), 0, found.scored.rows)
         totals, rows = found.scored.totals, found.scored.rows
         best = int(totals.max())
-        return Fits(_first_by_name(found.scored.best_rows(), view), best, totals, best, rows)
+        return Fits(first_by_name(found.scored.best_rows(), view), best, totals, best, rows)
     filtered, post_filter = found.filtered, found.post_filter
     assert filtered is not None, "there are nodes"
     assert post_filter is not None, "nothing fits"
@@ -67,12 +73,8 @@ def _nothing_fits(
     found = result.found
     if found is None or not len(found.tied_rows):
         return Unschedulable(diagnose, result.keeps_nomination, deallocation=result.deallocation)
-    row = _first_by_name(found.tied_rows, view)
+    row = first_by_name(found.tied_rows, view)
     return NeedsPreemption(diagnose, row, found.tied_rows, found, start, deallocation=result.deallocation)
-
-
-def _first_by_name(rows: RowArray, view: View) -> int:
-    return int(rows[np.argmin(view.nodes.name_ranks()[rows])])
 
 
 class LocalAnswers:
@@ -88,7 +90,7 @@ class LocalAnswers:
         self._candidacies: dict[int, Candidacy] = {}  # by priority
         #: Of nodes that were tried with all filters, for the pods that did so last: their shape and priority, and when.
         self._tried: tuple[tuple[int, ...], Candidacy] | None = None
-        self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
+        self._diagnosis: tuple[int, Diagnosis] | None = None
         # The standing's verdicts as an outcome; it follows them.
         pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
         states = [*standing.states, *[SKIP] * len(profile.later_filters)]
@@ -130,16 +132,18 @@ class LocalAnswers:
 
     def _look_for_victims(self, pod: PodInfo, view: View, filtered: Filtered, search: Search) -> Choice:
         result = run_post_filters(self.standing.profile, pod, view, filtered, search)
-        return _nothing_fits(result, view, lambda: self._diagnose(filtered, view, result.message))
+        return _nothing_fits(result, view, lambda: self._diagnose(filtered, view, result.reported(view).message))
 
     def _diagnose(self, filtered: Filtered, view: View, post_filter_message: str) -> Diagnosis:
-        """The same for as long as no verdict changes."""
+        """What is said of the nodes is remembered for as long as no verdict changes."""
         if filtered is not self._filtered:
             return diagnose(filtered, view, post_filter_message)
-        key = (self.standing.version, post_filter_message)
-        if self._diagnosis is None or self._diagnosis[0] != key:
-            self._diagnosis = (key, diagnose(filtered, view, post_filter_message))
-        return self._diagnosis[1]
+        if self._diagnosis is None or self._diagnosis[0] != self.standing.version:
+            self._diagnosis = (self.standing.version, diagnose(filtered, view, ""))
+        of_nodes = self._diagnosis[1]
+        if not post_filter_message:
+            return of_nodes
+        return of_nodes._replace(message=f"{of_nodes.message} {post_filter_message}")
 
     def _filtered_with(self, view: View, nominated: tuple[RowArray, RowArray]) -> Filtered:
         """What the local filters say where nodes must have room for the nominated pods as well."""
@@ -178,7 +182,7 @@ class KeptAnswers:
 
     def __init__(self, pod: PodInfo, local: LocalAnswers) -> None:
         profile = self.profile = local.standing.profile
-        self.local = local
+        self.rest_on(local)
         #: PreFilters that read the cluster and may have something to do for such pods.
         self._later_pre_filters = profile.later_pre_filters_for(pod)
         self._prepared = {plugin.name for plugin in profile.later_pre_filters}
@@ -201,8 +205,10 @@ class KeptAnswers:
         """Whether scores for groups of nodes may be kept."""
         return bool(self._later_scorers)
 
-    def follow(self, view: View) -> bool:
-        return self.local.follow(view)
+    def rest_on(self, local: LocalAnswers) -> None:
+        """What the local plugins say, from now on."""
+        self.local = local
+        self.follow = local.follow
 
     def decide(self, pod: PodInfo, view: View) -> Choice | None:
         """None when the straight line has to be taken. Has followed, and there is no answer from before."""
@@ -345,9 +351,8 @@ class KeptAnswers:
             return _first_of(standing)
         order = standing.order_among(rows) if more is None else standing.order_with(more, rows)
         best = int(order.argmax())
-        row = rows.item(best)
-        total = (order.item(best) + view.nodes.name_ranks().item(row)) // RANKS
-        return Fits(row, total + standing.ground.constant, order, tied_from(total), rows)
+        total = total_of(order.item(best))
+        return Fits(rows.item(best), total + standing.ground.constant, order, tied_from(total), rows)
 
     def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
         """(rows,) what the score plugins that read the cluster add to places in a ranking; None when all skip."""
@@ -372,7 +377,7 @@ def _first_of(standing: Standing) -> Fits:
     """The node that comes first by what the local plugins say."""
     ranking = standing.ranking
     row = ranking.best()
-    total = standing.total_in(ranking, row)
+    total = total_of(ranking.values.item(row))
     return Fits(row, total + standing.ground.constant, ranking.values, tied_from(total), None, ranking)
 
 

@@ -6,18 +6,15 @@ they were given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from bayplan.core.actions import Bind, ReleaseClaim
+from bayplan.core.actions import Bind
+from bayplan.core.framework.contract import Pending, PreBindPlugin
 from bayplan.core.framework.extender import Extender
 from bayplan.core.framework.profile import Profile
-from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
 from bayplan.core.queue.queued_pod import QueuedPod
-from bayplan.core.snapshot import NamespacedName
-from bayplan.model.kinds import Object, object_key
+from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
-from bayplan.model.resource_claims import EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
 from bayplan.model.structs import Struct, field, replace
 
 
@@ -37,15 +34,6 @@ class BindingUnderWay(Struct):
     is_uncertain: bool = False  # an answer was lost
 
 
-class DeviceWait(Struct, eq=False):
-    """A pod that waits for its devices to be made ready."""
-
-    places: tuple[NamespacedName, ...]  # of its resource claims
-    timeout_ns: int
-    until: int
-    look_at: int  # when it is looked next
-
-
 class OnTheWay(Struct, eq=False):
     """A pod that has a node but is not bound yet."""
 
@@ -54,12 +42,15 @@ class OnTheWay(Struct, eq=False):
     node: str
     assumed: Pod  # as it was when it was given the node, which the cache goes by until it is seen there
     reserved: dict[tuple[type, str], Reserved] = field(default_factory=dict)  # by kind and key
-    volumes: tuple[Object, ...] = ()  # to be written before the pod can be bound
+    reserved_at: int = 0
+    to_write: tuple[Object, ...] = ()  # before the pod can be bound
     written: tuple[Object, ...] = ()  # those that were
-    claims: tuple[tuple[str, str], ...] = ()  # whose binding is waited for
+    writer: str = ""  # the first plugin for which something is written
+    write_until: int | None = None  # None: nothing is left to be written
     waits: dict[str, int] = field(default_factory=dict)  # plugin at Permit -> deadline
-    deadline: int | None = None  # of the volumes
-    devices: DeviceWait | None = None
+    plugins_left: list[PreBindPlugin] = field(default_factory=list)  # at PreBind, in order
+    pending: Pending | None = None  # what the first of them waits for
+    asked: dict[str, tuple[int, int]] = field(default_factory=dict)  # plugin at PreBind -> since when, how often
     uncertain: bool = False  # an answer to Bind was lost
     ask_at: int = 0  # when Bind is asked for again that was refused since
     binder: Extender | None = None  # that was asked to bind it
@@ -77,22 +68,12 @@ class OnTheWay(Struct, eq=False):
     @property
     def due_at(self) -> int | None:
         """When it has waited too long, or it is time to look."""
-        if self.devices is not None:
-            return self.devices.look_at
-        return min(self.waits.values()) if self.waits else self.deadline
+        if self.pending is not None:
+            look_at, until = self.pending.look_at, self.pending.until
+            return until if look_at is None else min(look_at, until)
+        return min(self.waits.values()) if self.waits else self.write_until
 
     @property
-    def writer(self) -> str:
-        """The plugin for which objects are written before the pod is bound."""
-        only_devices = all(isinstance(obj, ResourceClaim) for obj in (*self.volumes, *self.written))
-        return DYNAMIC_RESOURCES if only_devices else "VolumeBinding"
-
-    def releases(self) -> Iterator[ReleaseClaim]:
-        """What takes back what was written for the pod; devices stay the claim's until somebody needs it elsewhere."""
-        for claim in resource_claims(self.written):
-            is_own = claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true"
-            yield ReleaseClaim(self.queued.key, self.uid, object_key(claim), is_own)
-
-
-def resource_claims(objects: Iterable[Object]) -> Iterator[ResourceClaim]:
-    return (obj for obj in objects if isinstance(obj, ResourceClaim))
+    def pre_bind_plugin(self) -> str:
+        """The PreBind plugin that the pod is held up by, or for which something is being written."""
+        return self.writer if self.pending is None else self.plugins_left[0].name

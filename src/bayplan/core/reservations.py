@@ -38,12 +38,12 @@ class Reservations:
                 self._allocating[object_key(obj)] = way
             way.reserved[type(obj), object_key(obj)] = Reserved(before, obj)
             objects.put(obj)
-        way.volumes = tuple(changed)
+        way.to_write = tuple(changed)
 
     def write(self, way: OnTheWay) -> WriteVolumes:
         """Have the objects written."""
         self._writing.setdefault(way.uid, []).append(way)
-        return WriteVolumes(way.queued.key, way.uid, way.volumes)
+        return WriteVolumes(way.queued.key, way.uid, way.to_write)
 
     def answered(self, answer: VolumesAnswered) -> OnTheWay | None:
         """Whose write was answered; what is stored now is known, unless the answer was lost."""
@@ -73,8 +73,8 @@ class Reservations:
         if answer.error:
             way.written = tuple(claim for claim in answer.claims if _is_used_by(claim, way.uid))
         else:
-            way.written = way.volumes
-            way.volumes = ()
+            way.written = way.to_write
+            way.to_write = ()
             for place in [place for place, (before, _) in way.reserved.items() if before is not None]:
                 self._settle(way, place)
 

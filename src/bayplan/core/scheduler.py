@@ -30,7 +30,6 @@ from bayplan.core.events import (
     ObjectAdded,
     ObjectChanged,
     ObjectRemoved,
-    PermitAnswered,
     VolumesAnswered,
 )
 from bayplan.core.evictions import Evictions
@@ -53,7 +52,7 @@ from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
 from bayplan.core.plugins.default_preemption import PreemptionGate
-from bayplan.core.plugins.dynamic_resources.post_filter import NOTHING_TO_DEALLOCATE, Deallocation
+from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
 from bayplan.core.preemption.loop_breaker import Victim
 from bayplan.core.preemption.prepare import prepare
@@ -63,6 +62,7 @@ from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import QueueProfile
 from bayplan.core.queue.pod_heap import SortKey
 from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.core.release import Release
 from bayplan.core.snapshot import View
 from bayplan.core.starting_over import Past
 from bayplan.model.kinds import Object, object_key
@@ -70,7 +70,7 @@ from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.resource_claims import DeviceTaintRule
 from bayplan.model.structs import replace
-from bayplan.model.time_units import MINUTE, SECOND
+from bayplan.model.time_units import SECOND
 
 #: Is given the pod, the view and what was chosen, or the error of the attempt, before anything changes.
 ChoiceObserver: TypeAlias = Callable[[PodInfo, View, Choice | CycleError], None]
@@ -88,7 +88,6 @@ class Scheduler:
         initial_backoff_ns: int = SECOND,
         max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
-        bind_timeout_ns: int = 10 * MINUTE,
         wakeups: Wakeups = Wakeups.UPSTREAM,
         on_choice: ChoiceObserver | None = None,
         gates: FeatureGates = DEFAULT_GATES,
@@ -104,7 +103,6 @@ class Scheduler:
         self._on_choice = on_choice
         #: Extenders take their time.
         self._may_skip_attempts = not any(profile.extenders for profile in profiles.values())
-        self._bind_timeout_ns = bind_timeout_ns
         self._new_cache = partial(Cache, gates, safety.own_schedulers(profiles))
         self._new_queue = partial(
             SchedulingQueue,
@@ -113,7 +111,7 @@ class Scheduler:
             initial_backoff_ns=initial_backoff_ns,
             max_backoff_ns=max_backoff_ns,
             parked_max_ns=parked_max_ns,
-            pops_from_backoff=gates.scheduler_pop_from_backoff_q,
+            gates=gates,
         )
         self._begin()
 
@@ -122,12 +120,13 @@ class Scheduler:
         self.cache = self._new_cache()
         self._evictions = Evictions()
         gate = PreemptionGate(self._evictions.is_preempting)
+        release = self.cache.gates.release
         self.queue = self._new_queue(
-            {name: _queue_profile(profile, gate, self.wakeups) for name, profile in self.profiles.items()},
+            {name: _queue_profile(profile, gate, self.wakeups, release) for name, profile in self.profiles.items()},
             mirror=self.cache,
         )
         self._decider = Decider(self.profiles, stopwatch=self._stopwatch)
-        self._binding = Binding(self.cache, self.queue, self._bind_timeout_ns, self._given_back)
+        self._binding = Binding(self.cache, self.queue, self._given_back)
         self._interrupted: QueuedPod | None = None  # whose attempt raised something unexpected
         self._is_untouched = False  # it did so before it changed anything
 
@@ -164,6 +163,8 @@ class Scheduler:
             self._binding.bind_answered(event, now)
         else:
             self._answered(event, now)
+        if self._binding.timed:
+            self._binding.happened(event, now)
 
     def _answered(self, event: Answer, now: int) -> None:
         match event:
@@ -173,8 +174,6 @@ class Scheduler:
                 self._binding.volumes_answered(event, now)
             case ClaimWriteFailed(pod, uid):
                 self._claim_write_failed(pod, uid, now)
-            case PermitAnswered():
-                self._binding.permit_answered(event, now)
 
     def _added(self, new: Object, now: int) -> None:
         if isinstance(new, Node):
@@ -198,7 +197,6 @@ class Scheduler:
             # The queue first, as upstream: hints may still see the node.
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.DELETE), old, None, now)
             self.cache.remove_node(old.metadata.name)
-            self._binding.look_at_volumes(old, now)
         else:
             self._binding.reservations.show_gone(old)
             self._object_moved(ActionType.DELETE, old, None, old, now)
@@ -211,7 +209,6 @@ class Scheduler:
         is_heard = resource not in UNHEARD_UPSTREAM or self.wakeups is Wakeups.COMPLETE
         if resource is not None and is_heard:
             self.queue.move(ClusterEvent(resource, action), old, new, now)
-        self._binding.look_at_volumes(obj, now)
 
     def _given_back(self, assumed: Object, as_before: Object | None, now: int) -> None:
         """Volumes or devices that were meant for a pod are free again, which no watch will say; upstream is silent."""
@@ -273,7 +270,7 @@ class Scheduler:
         if not self.queue.anybody_listens:
             return
         if way is None and old is not None and old.spec.node_name:
-            for change in pod_changes(old, pod):
+            for change in pod_changes(old, pod, self.cache.gates):
                 self.queue.move(ClusterEvent(EventResource.ASSIGNED_POD, change), old, pod, now)
         else:
             self.queue.move(POD_PLACED, None, pod, now)
@@ -295,7 +292,7 @@ class Scheduler:
     def _nominated_pod_changed(self, info: PodInfo, node: str, old: Pod, new: Pod, now: int) -> None:
         """Those who stand back for the pod may have less reason to. Upstream's queue tells the pod itself alone."""
         before, after = (replace(pod, status=replace(pod.status, nominated_node_name=node)) for pod in (old, new))
-        for change in pod_changes(old, new):
+        for change in pod_changes(old, new, self.cache.gates):
             cluster_event = ClusterEvent(EventResource.ASSIGNED_POD, change)
             self.queue.move(cluster_event, before, after, now, priority_max=info.priority, except_key=info.key)
 
@@ -333,6 +330,8 @@ class Scheduler:
         binding = self._binding
         if binding.timed or binding.refused:
             binding.expire(now)
+        if binding.timed and binding.has_to_ask:
+            binding.ask_about_waiting(now)
         if binding.outbox:
             return Decision("", Outcome.NO_POD, actions=binding.take_actions())
         if self.guard.withholds and (released := self.guard.release(now)):
@@ -360,7 +359,7 @@ class Scheduler:
     def due_at(self, now: int) -> int | None:
         """When `decide` is next worth calling, `now` if it has something to do; None if never."""
         binding = self._binding
-        if binding.outbox:
+        if binding.outbox or (binding.timed and binding.has_to_ask):
             return now
         if not self.queue.resting:  # nothing waits, nearly always in a cluster with room
             return binding.due_at()
@@ -532,14 +531,14 @@ class Scheduler:
 
 def _after(deallocation: Deallocation | None, info: PodInfo, decision: Decision) -> Decision:
     """The decision with what is to be done first about the pod's own resource claims."""
-    if deallocation is None or deallocation is NOTHING_TO_DEALLOCATE:
+    if deallocation is None:
         return decision
     change = deallocation.action(info)
     return decision if change is None else replace(decision, actions=(change, *decision.actions))
 
 
-def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups) -> QueueProfile:
+def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups, release: Release) -> QueueProfile:
     if profile.stopwatch is not None:
         gate = timed_gate(gate, profile.scheduler_name, profile.stopwatch)
     gates = (gate, AnyExtender()) if profile.extenders else (gate,)
-    return QueueProfile.of(profile, gates, wakeups)
+    return QueueProfile.of(profile, gates, wakeups, release)

@@ -26,6 +26,7 @@ from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.shapes import Identity, PodShape, Shapes
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.cluster import Namespace, Service
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.resource_claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
@@ -68,6 +69,7 @@ class Objects:
     device_classes: dict[str, DeviceClass] = field(default_factory=dict)
     resource_slices: dict[str, ResourceSlice] = field(default_factory=dict)
     taint_rules: dict[str, DeviceTaintRule] = field(default_factory=dict)
+    pod_groups: dict[NamespacedName, PodGroup] = field(default_factory=dict)
     #: Claims that were given devices which nobody has written down yet.
     claims_in_flight: set[NamespacedName] = field(default_factory=set)
     gates: FeatureGates = DEFAULT_GATES
@@ -160,6 +162,7 @@ _PLACES: dict[type, tuple[str, bool]] = {
     DeviceClass: ("device_classes", False),
     ResourceSlice: ("resource_slices", False),
     DeviceTaintRule: ("taint_rules", False),
+    PodGroup: ("pod_groups", True),
 }
 #: The attributes of `Objects` that hold objects.
 HOLDING = tuple(attribute for attribute, _ in _PLACES.values())

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayplan.core.appraisal import NOT_FEASIBLE, NOTHING_CHANGED, RANKS, Appraisal, total_of
+from bayplan.core.appraisal import NOT_FEASIBLE, NOTHING_CHANGED, RANKS, Appraisal
 from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, lengthened
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, is_what_if, run_filters
@@ -54,8 +54,8 @@ class Standing:
         self._usage_position = nodes.usage_changes.position
         self._moving_states = [SKIP] * first_moving + states[first_moving:]
         self._appraisal = Appraisal(profile, pod, view, states)
-        self._ranks = nodes.name_ranks()
-        self._ranks_version = nodes.ranks.version
+        self._ranks = ground.name_ranks
+        self._ranks_version = ground.ranks_version
         #: (nodes,) as in a ranking, without the scores that are normalised.
         self._order: IntArray
         self._order, self.passed_count, _ = self._appraisal.of_rows(view, ground, every_row(nodes.count))
@@ -74,36 +74,32 @@ class Standing:
     def follow(self, view: View) -> bool:
         """Bring every row up to date; False when that takes another standing."""
         nodes = view.nodes
-        if nodes.spec_changes.position != self._spec_position or nodes.count != len(self.passed):
-            return self._follow_nodes(view)
-        log = nodes.usage_changes
-        news = log.position - self._usage_position
-        if news:
-            changed = log.since(self._usage_position)
-            if changed is None:
-                return False
-            self._refresh(view, changed)
+        log, count = nodes.usage_changes, len(self.passed)
+        if log.position == self._usage_position and nodes.count == count:
+            return True
+        changed = log.since(self._usage_position)
+        if changed is None:
+            return False
+        same_nodes = nodes.spec_changes.position == self._spec_position and nodes.count == count
+        if not same_nodes and not self._follow_nodes(view):
+            return False
+        self._refresh(view, changed)
         self._usage_position = log.position
         return True
 
     def _follow_nodes(self, view: View) -> bool:
-        """The same after node objects have changed, joined or left."""
+        """The same after node objects have changed, joined or left, but for what follows in their rows."""
         nodes, ground = view.nodes, self.ground  # which is never shorter, and does not follow a table that is
-        rows = nodes.spec_changes.since(self._spec_position)
-        changed = nodes.usage_changes.since(self._usage_position)
-        if rows is None or changed is None or not ground.follow(view):
+        if not ground.follow(view) or ground.ranks_version != self._ranks_version:
             return False
-        self._ranks = nodes.name_ranks()
-        if nodes.ranks.version != self._ranks_version:
-            return False
+        self._ranks = ground.name_ranks
         if nodes.count > len(self.passed):
             self._lengthen(nodes.count)
         if ground.version != self._ground_version:
             self._ground_version = ground.version
             self._ranking = None
         self.version += 1
-        self._refresh(view, np.concatenate((rows, changed)))
-        self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
+        self._spec_position = nodes.spec_changes.position
         return True
 
     def _lengthen(self, count: int) -> None:
@@ -171,10 +167,6 @@ class Standing:
         for scaled in varying:
             order[rows] += scaled.weighted(rows) * RANKS
         return Ranking(order)
-
-    def total_in(self, ranking: Ranking, row: int) -> int:
-        """The total that its place in the ranking stands for: without what all nodes get."""
-        return total_of(ranking.values, row, self._ranks)
 
     def order_among(self, rows: RowArray) -> IntArray:
         """(rows,) as in a ranking, when `rows` are the feasible nodes: some of those that pass the local filters."""

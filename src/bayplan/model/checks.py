@@ -5,6 +5,7 @@ Every quantity and time can be parsed, every operator and policy exists, every o
 `bayplan.admission`. Runs for every pod of a large cluster, so the common path is short.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ from bayplan.model.pod import (
     PodAffinityTerm,
     PodAntiAffinity,
     PodSpec,
+    ReportedResources,
     ResourceRequirements,
     Toleration,
     TopologySpreadConstraint,
@@ -60,6 +62,10 @@ INCLUSION_POLICIES = frozenset({"Honor", "Ignore"})
 PREEMPTION_POLICIES = frozenset({"PreemptLowerPriority", "Never"})
 CONCURRENCY_POLICIES = frozenset({"", "Allow", "Forbid", "Replace"})
 
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
+_NAME_RULE = "must begin with a letter or digit, and may only contain letters, digits, '-', '.', '_' and ':'"
+_NAME_MAX = 253
+
 
 def check(obj: Object) -> list[FieldFault]:
     """Everything that is wrong with the object; empty if nothing is."""
@@ -68,7 +74,16 @@ def check(obj: Object) -> list[FieldFault]:
     specific = _CHECKS.get(type(obj))
     if specific is not None:
         specific(obj, faults)
+    if faults and obj.metadata.uid:
+        faults = [fault for fault in faults if not _UNKNOWN_OPERATORS.search(fault[0])]
     return faults
+
+
+#: An operator that the API server which stored the object did not mind. The scheduler reads these selectors when it
+#: needs them, and then says what upstream says: budgets protect nothing, pods get an error.
+_UNKNOWN_OPERATORS = re.compile(
+    r"(\.topologySpreadConstraints\[\d+\]\.labelS|^spec\.s)elector\.matchExpressions\[\d+\]\.operator$"
+)
 
 
 def _metadata(metadata: ObjectMeta, may_generate_name: bool, faults: list[FieldFault]) -> None:
@@ -79,12 +94,23 @@ def _metadata(metadata: ObjectMeta, may_generate_name: bool, faults: list[FieldF
         ("generateName", metadata.generate_name),
         ("namespace", metadata.namespace),
     ):
-        if "/" in text:  # it is what keeps namespace and name apart
-            faults.append((f"metadata.{field}", f"{_shown(text)}: may not contain '/'"))
+        if text:
+            _name(text, f"metadata.{field}", faults)
+    for number, owner in enumerate(metadata.owner_references):
+        if owner.name:
+            _name(owner.name, f"metadata.ownerReferences[{number}].name", faults)
     if metadata.creation_timestamp is not None:
         _time(metadata.creation_timestamp, "metadata.creationTimestamp", faults)
     if metadata.deletion_timestamp is not None:
         _time(metadata.deletion_timestamp, "metadata.deletionTimestamp", faults)
+
+
+def _name(text: str, path: str, faults: list[FieldFault]) -> None:
+    """Looser than the rules of any API server, and yet harmless in commands, tables, pages and paths."""
+    if _NAME.fullmatch(text) is None:
+        faults.append((path, f"{_shown(text)}: {_NAME_RULE}"))
+    elif len(text) > _NAME_MAX:
+        faults.append((path, f"{_shown(text)}: must be no more than {_NAME_MAX} characters"))
 
 
 def _pod(pod: Pod, faults: list[FieldFault]) -> None:
@@ -94,7 +120,7 @@ def _pod(pod: Pod, faults: list[FieldFault]) -> None:
         _time(status.start_time, "status.startTime", faults)
     if status.resources is not None:
         _requirements(status.resources, "status.resources", faults)
-    _quantities(status.allocated_resources, "status.allocatedResources", faults)
+    _quantities(status.allocated_resources or {}, "status.allocatedResources", faults)
     for name, statuses in (
         ("containerStatuses", status.container_statuses),
         ("initContainerStatuses", status.init_container_statuses),
@@ -145,8 +171,8 @@ def _containers(containers: Sequence[Container], path: str, name: str, faults: l
             break
 
 
-def _requirements(resources: ResourceRequirements, path: str, faults: list[FieldFault]) -> None:
-    _quantities(resources.requests, f"{path}.requests", faults)
+def _requirements(resources: ResourceRequirements | ReportedResources, path: str, faults: list[FieldFault]) -> None:
+    _quantities(resources.requests or {}, f"{path}.requests", faults)
     _quantities(resources.limits, f"{path}.limits", faults)
 
 

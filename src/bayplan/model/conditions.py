@@ -14,6 +14,8 @@ from bayplan.model.structs import replace
 from bayplan.model.well_known import READY
 
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
+REPLICA_FAILURE = "ReplicaFailure"
+"""Of a workload some of whose pods cannot be created or deleted."""
 
 
 def find_condition(conditions: Iterable[Condition], kind: str) -> Condition | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bayplan.model.cluster import Namespace, PriorityClass, Service
+from bayplan.model.groups import PodGroup
 from bayplan.model.near_matches import near
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -64,6 +65,7 @@ Object: TypeAlias = (
     | DeviceClass
     | ResourceSlice
     | DeviceTaintRule
+    | PodGroup
 )
 
 
@@ -116,13 +118,20 @@ KINDS: dict[str, KindInfo] = {
 }
 
 
+#: Kinds that are read from files and dumps and decided on, but that no store, controller or client here knows.
+READ_KINDS: dict[str, KindInfo] = {
+    PodGroup.__name__: KindInfo(PodGroup.__name__, "scheduling.k8s.io", "v1beta1", PodGroup, namespaced=True)
+}
+ALL_KINDS = KINDS | READ_KINDS
+
+
 def meant_kind(api_version: str, kind: str) -> str:
     """The known kind of which this one looks like a misspelling; "" if it is some other kind.
 
     Only groups of Kubernetes itself are searched, in which users cannot define kinds.
     """
     group = api_version.rpartition("/")[0]
-    known = [name for name, info in KINDS.items() if info.group == group or not api_version]
+    known = [name for name, info in ALL_KINDS.items() if info.group == group or not api_version]
     return next(iter(near(kind, known)), "")
 
 
@@ -131,7 +140,7 @@ def kind_info(api_version: str, kind: str) -> KindInfo | None:
 
     The version is ignored: older ones (policy/v1beta1) have the same fields.
     """
-    info = KINDS.get(kind)
+    info = ALL_KINDS.get(kind)
     if info is None or not api_version:
         return info
     group = api_version.rpartition("/")[0]

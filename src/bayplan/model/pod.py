@@ -50,6 +50,18 @@ class ContainerRestartRule(ObjectPart, kw_only=True):
     action: str = ""
 
 
+class SleepAction(ObjectPart, kw_only=True):
+    seconds: Int64 = 0
+
+
+class LifecycleHandler(ObjectPart, kw_only=True):
+    sleep: SleepAction | None = None
+
+
+class Lifecycle(ObjectPart, kw_only=True):
+    pre_stop: LifecycleHandler | None = None
+
+
 class Container(ObjectPart, kw_only=True):
     """A container, or an init container (`restart_policy` Always makes that one a sidecar)."""
 
@@ -59,6 +71,7 @@ class Container(ObjectPart, kw_only=True):
     resources: ResourceRequirements = msgspec.field(default_factory=ResourceRequirements)
     restart_policy: str | None = None
     restart_policy_rules: list[ContainerRestartRule] = []
+    lifecycle: Lifecycle | None = None
 
 
 class NodeSelectorRequirement(LabelSelectorRequirement, kw_only=True):
@@ -142,6 +155,10 @@ class PodResourceClaim(ObjectPart, kw_only=True):
     resource_claim_template_name: str | None = None
 
 
+class PodSchedulingGroup(ObjectPart, kw_only=True):
+    pod_group_name: str = ""
+
+
 class PodSpec(ObjectPart, kw_only=True):
     node_name: str = ""
     scheduler_name: str = ""
@@ -157,6 +174,7 @@ class PodSpec(ObjectPart, kw_only=True):
     tolerations: list[Toleration] = []
     topology_spread_constraints: list[TopologySpreadConstraint] = []
     scheduling_gates: list[PodSchedulingGate] = []
+    scheduling_group: PodSchedulingGroup | None = None
     volumes: list[Volume] = []
     host_network: bool = False
     host_users: bool | None = None
@@ -164,13 +182,22 @@ class PodSpec(ObjectPart, kw_only=True):
     resource_claims: list[PodResourceClaim] = []
     restart_policy: str = ""
     active_deadline_seconds: Int64 | None = None
+    hostname: str = ""
+
+
+class ReportedResources(ObjectPart, kw_only=True):
+    """What a kubelet says a container or pod has. To report no requests is not to report empty ones."""
+
+    requests: dict[str, RawQuantity] | None = None
+    limits: dict[str, RawQuantity] = {}
+    claims: list[ResourceClaimRequest] = []
 
 
 class ContainerStatus(ObjectPart, kw_only=True):
     name: str = ""
     restart_count: Int32 = 0
-    resources: ResourceRequirements | None = None
-    allocated_resources: dict[str, RawQuantity] = {}
+    resources: ReportedResources | None = None
+    allocated_resources: dict[str, RawQuantity] | None = None
 
 
 class PodResourceClaimStatus(ObjectPart, kw_only=True):
@@ -186,13 +213,15 @@ class PodExtendedResourceClaimStatus(ObjectPart, kw_only=True):
 
 class PodStatus(ObjectPart, kw_only=True):
     phase: str = ""
+    reason: str = ""
+    message: str = ""
     conditions: list[Condition] = []
     start_time: str | None = None
     nominated_node_name: str = ""
     container_statuses: list[ContainerStatus] = []
     init_container_statuses: list[ContainerStatus] = []
-    resources: ResourceRequirements | None = None
-    allocated_resources: dict[str, RawQuantity] = {}
+    resources: ReportedResources | None = None
+    allocated_resources: dict[str, RawQuantity] | None = None
     resource_claim_statuses: list[PodResourceClaimStatus] = []
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
 
@@ -200,6 +229,12 @@ class PodStatus(ObjectPart, kw_only=True):
 class Pod(TopLevel, kw_only=True):
     spec: PodSpec = msgspec.field(default_factory=PodSpec)
     status: PodStatus = msgspec.field(default_factory=PodStatus)
+
+
+def group_key(pod: Pod) -> str:
+    """namespace/name of the PodGroup that the pod belongs to, "" if it belongs to none."""
+    group = pod.spec.scheduling_group
+    return f"{pod.metadata.namespace}/{group.pod_group_name}" if group is not None and group.pod_group_name else ""
 
 
 class PodTemplateSpec(ObjectPart, kw_only=True):

@@ -7,6 +7,7 @@ The only module of `model` that touches files. JSON is decoded straight into str
 
 import gc
 import gzip
+import io
 import sys
 import zlib
 from collections import Counter
@@ -23,7 +24,7 @@ from bayplan.model.checks import check
 from bayplan.model.conversion import FieldFault, convert, described
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.json_documents import JsonError, as_text, parse_json, split_json
-from bayplan.model.kinds import KINDS, KindInfo, Object, kind_info, meant_kind
+from bayplan.model.kinds import ALL_KINDS, KindInfo, Object, kind_info, meant_kind
 from bayplan.model.object_lines import ObjectName, object_lines
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.yaml_documents import YamlError, parse_yaml
@@ -35,6 +36,8 @@ SUFFIXES = (".yaml", ".yml", ".json")
 #: The files that objects came from.
 Sources: TypeAlias = Mapping[ObjectName, str]
 
+#: How large a file may be, decompressed: far larger than a dump of the largest clusters.
+BYTES_MAX = 512 * 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -192,7 +195,7 @@ class _Envelope(_Header):
 
 _decode_header = msgspec.json.Decoder(_Header).decode
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
-_decoders = {kind: msgspec.json.Decoder(info.struct) for kind, info in KINDS.items()}
+_decoders = {kind: msgspec.json.Decoder(info.struct) for kind, info in ALL_KINDS.items()}
 
 
 class _Collector:
@@ -320,12 +323,12 @@ class _Collector:
         if not kind:
             self._fault(source, where, "kind", "is missing")
             return
-        meant = "" if kind in KINDS else meant_kind(api_version, kind)
+        meant = "" if kind in ALL_KINDS else meant_kind(api_version, kind)
         if meant:
             self._fault(source, where, "kind", f"unknown kind {kind!r}; did you mean {meant}?")
             return
         group = api_version.rpartition("/")[0]
-        self.result.skipped[f"{kind}.{group}" if kind in KINDS else kind] += 1
+        self.result.skipped[f"{kind}.{group}" if kind in ALL_KINDS else kind] += 1
 
     def _accept(self, source: str, where: str, obj: Object, info: KindInfo, type_faults: Sequence[FieldFault]) -> None:
         metadata = obj.metadata
@@ -384,9 +387,9 @@ def _is_manifest(file: Path) -> bool:
 def _content(source: str, file: Path | None, stdin: BinaryIO | None, faults: list[Fault]) -> bytes | None:
     """The text of a file as UTF-8 without a byte order mark, or None with a fault."""
     try:
-        data = (stdin or sys.stdin.buffer).read() if file is None else file.read_bytes()
+        data = _bounded(stdin or sys.stdin.buffer) if file is None else _file_content(file)
         if data[:2] == _GZIP_MAGIC:
-            data = gzip.decompress(data)
+            data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)))
     except FileNotFoundError:
         faults.append(Fault(source, "", "", "no such file or directory"))
     except (OSError, EOFError, ValueError, zlib.error) as error:  # a ValueError: no file has such a name
@@ -397,6 +400,28 @@ def _content(source: str, file: Path | None, stdin: BinaryIO | None, faults: lis
         except ValueError as error:
             faults.append(Fault(source, "", "", str(error)))
     return None
+
+
+def _file_content(file: Path) -> bytes:
+    # Asked before it is opened: a pipe that nobody writes to would never open, and a device never end.
+    if not file.is_file() and file.exists() and not file.is_fifo():
+        raise OSError("is not a regular file")
+    if file.is_fifo() and not _is_substitution(file):
+        raise OSError("is a pipe; use - to read one from standard input")
+    with file.open("rb") as opened:
+        return _bounded(opened)
+
+
+def _is_substitution(file: Path) -> bool:
+    """Whether a shell made the pipe: `<(command)`."""
+    return str(file).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))
+
+
+def _bounded(stream: BinaryIO | gzip.GzipFile) -> bytes:
+    data = stream.read(BYTES_MAX + 1)
+    if len(data) > BYTES_MAX:
+        raise ValueError(f"has more than {BYTES_MAX >> 20} MiB")
+    return data
 
 
 def _flattened(where: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -410,7 +435,7 @@ def _is_list(kind: Any, items: Any) -> bool:
     """Lists of known kinds may come without items; of other kinds whose name ends so, only what holds items."""
     if not isinstance(kind, str) or not kind.endswith("List"):
         return False
-    return items is not None or kind == "List" or kind.removesuffix("List") in KINDS
+    return items is not None or kind == "List" or kind.removesuffix("List") in ALL_KINDS
 
 
 def _list_defaults(api_version: Any, kind: Any) -> tuple[str, str]:

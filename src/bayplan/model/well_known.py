@@ -11,6 +11,7 @@ DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
 # Labels of nodes and volumes.
 HOSTNAME: Final = "kubernetes.io/hostname"
 ZONE: Final = "topology.kubernetes.io/zone"
+INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 REGION: Final = "topology.kubernetes.io/region"
 BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
 BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
@@ -43,6 +44,7 @@ LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 PV_PROTECTION: Final = "kubernetes.io/pv-protection"
 PVC_PROTECTION: Final = "kubernetes.io/pvc-protection"
+VAC_PROTECTION: Final = "kubernetes.io/vac-protection"
 SERVICE_NAME: Final = "kubernetes.io/service-name"
 
 #: The taint that Cluster Autoscaler puts on a node before it removes it.

@@ -128,6 +128,7 @@ class JobSpec(ObjectPart, kw_only=True):
     active_deadline_seconds: Int64 | None = None
     ttl_seconds_after_finished: Int32 | None = None
     suspend: bool = False
+    managed_by: str | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
 

@@ -1,14 +1,15 @@
-"""Measurements as tables: for a terminal, and as Markdown for a document."""
+"""Measured decisions per second, and what they were measured on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from rich.table import Table
-
+from bayplan.analysis.bench.machine import Machine
 from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.workloads import Workload
-from bayplan.report.terminal import table
+from bayplan.report.answers.parts import Part, Sentence, Table, Tone
+from bayplan.report.answers.tables import table_of
+from bayplan.report.words import counted
 
 COLUMNS = (
     "workload",
@@ -25,23 +26,41 @@ COLUMNS = (
     "ratio",
 )
 LEGEND = (
-    "All nodes evaluated, one thread. `per cpu s` counts CPU time only; other programs affect it less. "
-    "`calibration` is iterations per second of a fixed array loop, measured in the same run; `ratio` is decisions per "
-    "thousand iterations. Targets are for 5,000 nodes, unless the workload's name says otherwise."
+    "All nodes evaluated, one thread. Per cpu s: counts CPU time only; other programs affect it less. Calibration: "
+    "iterations per second of a fixed array loop, measured in the same run. Ratio: decisions per thousand iterations. "
+    "Targets are for 5,000 nodes, unless the workload's name says otherwise."
 )
 
 
+def bench_parts(
+    machine: Machine, measurements: Sequence[Measurement], workloads: Mapping[str, Workload]
+) -> Iterator[Part]:
+    """The range of the measurements comes first: it is the answer."""
+    yield Sentence(_headline(measurements))
+    yield measurement_table(measurements, workloads)
+    yield Sentence(f"{machine.processor}, {counted(machine.cores, 'core')}, {machine.software}")
+    yield Sentence(LEGEND, Tone.FAINT)
+
+
 def measurement_table(measurements: Iterable[Measurement], workloads: Mapping[str, Workload]) -> Table:
-    return table(*COLUMNS, rows=[_cells(measured, workloads) for measured in measurements], numeric=COLUMNS[1:])
+    return table_of(COLUMNS, [_cells(measured, workloads) for measured in measurements], COLUMNS[1:])
 
 
-def measurement_markdown(measurements: Iterable[Measurement], workloads: Mapping[str, Workload]) -> str:
-    return "\n".join(_lines(COLUMNS, [_cells(measured, workloads) for measured in measurements]))
+def _headline(measurements: Sequence[Measurement]) -> str:
+    slowest = min(measurements, key=_speed)
+    fastest = max(measurements, key=_speed)
+    if len(measurements) == 1:
+        return f"{_speed(fastest):,.0f} decisions per second: {_named(fastest)}."
+    span = f"{_speed(slowest):,.0f} ({_named(slowest)}) to {_speed(fastest):,.0f} ({_named(fastest)})"
+    return f"{span} decisions per second."
 
 
-def _lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    rule = ["---", *("---:" for _ in head[1:])]
-    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
+def _speed(measured: Measurement) -> float:
+    return measured.decisions_per_second
+
+
+def _named(measured: Measurement) -> str:
+    return f"{measured.workload} on {counted(measured.nodes, 'node')}"
 
 
 def _cells(measured: Measurement, workloads: Mapping[str, Workload]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from bayplan.analysis.anonymising.rules import ANNOTATIONS
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 
 
 def dump_lines(objects: Iterable[Object]) -> Iterator[bytes]:
@@ -20,7 +20,7 @@ def dump_lines(objects: Iterable[Object]) -> Iterator[bytes]:
     yield b'{"apiVersion":"v1","kind":"List","items":[\n'
     separator = b""
     for obj in objects:
-        version = KINDS[type(obj).__name__].api_version
+        version = ALL_KINDS[type(obj).__name__].api_version
         document = msgspec.to_builtins(obj)
         _trim(document)
         yield separator + msgspec.json.encode({"apiVersion": version, **document})

@@ -52,7 +52,9 @@ def document(title: str, body: Markup, *, style: str = "page.css", script: str |
         tag("style", Markup(styles)),
     )
     scripted = tag("script", Markup(code)) if code else NOTHING
-    page = tag("html", "\n", head, "\n", tag("body", "\n", body, "\n", scripted), "\n", lang="en")
+    page = tag(
+        "html", "\n", head, "\n", tag("body", "\n", tag("main", "\n", body, "\n"), "\n", scripted), "\n", lang="en"
+    )
     return f"<!DOCTYPE html>\n{page}\n"
 
 

@@ -8,10 +8,17 @@ from typing import Any, TextIO
 import msgspec
 import yaml
 
+from bayplan.report.hidden_characters import escaped_in_json, has_hidden
+
+
+def tagged(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document that says which schema it follows: `docs/schemas/v1` has them all."""
+    return {"format": f"bayplan {name} v1", **document}
+
 
 def write_json(plain: Mapping[str, Any] | msgspec.Struct, stream: TextIO) -> None:
     """One document and a newline."""
-    stream.write(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
+    stream.write(escaped_in_json(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode()))
     stream.write("\n")
     stream.flush()
 
@@ -24,6 +31,7 @@ def write_document(plain: Mapping[str, Any] | msgspec.Struct, output: str, strea
 def write_yaml(plain: Mapping[str, Any] | msgspec.Struct, stream: TextIO) -> None:
     """One document; what the JSON says."""
     # Read back from JSON, no part is shared: YAML would refer to it by an anchor.
-    document = msgspec.json.decode(msgspec.json.encode(plain))
-    yaml.safe_dump(document, stream, default_flow_style=False, sort_keys=False, allow_unicode=True)
+    text = msgspec.json.encode(plain).decode()
+    document, readable = msgspec.json.decode(text), not has_hidden(text)
+    yaml.safe_dump(document, stream, default_flow_style=False, sort_keys=False, allow_unicode=readable)
     stream.flush()

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from markupsafe import Markup, escape
 
+from bayplan.report.hidden_characters import visible
+
 #: Elements without content, and those of drawings that are written without an end if they have none.
 _VOID: Final = frozenset({"br", "meta", "input", "img"})
 _SHAPES: Final = frozenset({"rect", "path", "line", "image", "svg", "text"})
@@ -36,7 +38,7 @@ def joined(*children: Any) -> Markup:
 
 def _content(child: Any) -> str:
     if isinstance(child, str):  # also an element, which is not escaped again
-        return escape(child)
+        return child if isinstance(child, Markup) else escape(visible(child))
     if child is None or child is False:
         return ""
     if isinstance(child, Iterable):
@@ -48,4 +50,4 @@ def _attribute(key: str, value: Any) -> str:
     name = key.rstrip("_").replace("_", "-")
     assert name != "style", "a page's policy forbids styles of elements"
     assert not name.startswith("on"), "a page's policy forbids scripts of elements"
-    return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
+    return f" {name}" if value is True else f' {name}="{escape(visible(str(value)))}"'

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from rich.table import Table
-
 from bayplan.core.columns.resources import CPU, MEMORY
 from bayplan.core.snapshot import View
 from bayplan.model.well_known import UNSCHEDULABLE
-from bayplan.report.terminal import table
+from bayplan.report.answers.parts import Table
+from bayplan.report.answers.tables import table_of
 
 _GIB = 1 << 30
 
 
 def node_table(view: View) -> Table:
     """A row for each node, by name."""
-    made = table("node", "pods", "cpu", "memory", "restricted by", numeric=["pods", "cpu", "memory"])
+    rows = []
     nodes = view.nodes
     for name in sorted(nodes.rows_by_name):
         row = nodes.rows_by_name[name]
         if not nodes.alive[row]:
             continue
         used, offered = view.usage.requested[row], nodes.allocatable[row]
-        made.add_row(
-            name,
-            str(int(view.usage.pod_counts[row])),
+        restricted = _keeps_away(view, row)
+        amounts = (
+            int(view.usage.pod_counts[row]),
             f"{_share(used[CPU], 1000)} of {_share(offered[CPU], 1000)}",
             f"{_share(used[MEMORY], _GIB)} of {_share(offered[MEMORY], _GIB)}Gi",
-            _keeps_away(view, row),
         )
-    return made
+        rows.append((name, *amounts, restricted))
+    numeric = ("pods", "cpu", "memory")
+    return table_of(("node", *numeric, "restricted by"), rows, numeric)
 
 
 def _share(amount: int, unit: int) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 
 from bayplan.analysis.bench.machine import Machine
 from bayplan.analysis.bench.scaling import NODES_UNDER_PODS, ScalePoint
+from bayplan.report.answers.html import html_table
 from bayplan.report.html_page import document
 from bayplan.report.markup import joined, tag
-from bayplan.report.simulation.preemption_list import html_table
 
 _TITLE = "Cost of a decision"
 _AXES = (

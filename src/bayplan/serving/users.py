@@ -16,9 +16,8 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import NameOID
 
+from bayplan.apiserver.registry.users import AUTHENTICATED
 from bayplan.serving.encryption import Encryption
-
-_AUTHENTICATED: Final = "system:authenticated"
 
 #: Names in lower case, with values; a name may stand there several times.
 Headers = Sequence[tuple[str, str]]
@@ -57,8 +56,8 @@ class ProxyHeaders:
             for header, value in headers:
                 if header.startswith(prefix.lower()):
                     extra.setdefault(unquote(header[len(prefix) :]), []).append(value)
-        groups = [group for group in _values(headers, self.groups) if group != _AUTHENTICATED]
-        return User(name, (*groups, _AUTHENTICATED), next(iter(_values(headers, self.uids)), ""), extra)
+        groups = [group for group in _values(headers, self.groups) if group != AUTHENTICATED]
+        return User(name, (*groups, AUTHENTICATED), next(iter(_values(headers, self.uids)), ""), extra)
 
 
 def _values(headers: Headers, names: Iterable[str]) -> list[str]:
@@ -101,7 +100,7 @@ class Trust:
 def certificate_user(certificate: x509.Certificate) -> User:
     """The common name is the user, organizations are the groups."""
     groups = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    return User(_names(certificate)[0], (*(str(group.value) for group in groups), _AUTHENTICATED))
+    return User(_names(certificate)[0], (*(str(group.value) for group in groups), AUTHENTICATED))
 
 
 def _names(certificate: x509.Certificate) -> list[str]:

@@ -65,7 +65,7 @@ def outcome_of(obj: Any, request: Request, rules: DeletionRules, now: int) -> Ou
 
 def may_go(old: ObjectMeta, new: ObjectMeta) -> bool:
     """Whether a write has taken away the last that kept an object from ending."""
-    return not new.finalizers and old.deletion_timestamp is not None and old.deletion_grace_period_seconds == 0
+    return not new.finalizers and old.deletion_timestamp is not None and not old.deletion_grace_period_seconds
 
 
 def _check_request(obj: Any, request: Request, rules: DeletionRules) -> None:

@@ -25,7 +25,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 FORBIDDEN, REQUIRED = "FieldValueForbidden", "FieldValueRequired"
 INVALID, UNSUPPORTED = "FieldValueInvalid", "FieldValueNotSupported"
@@ -79,8 +79,8 @@ def field_cause(reason: str, field: str, text: str) -> Cause:
 class ApiError(Exception):
     """A refusal: HTTP code, reason, message, and what it is about."""
 
-    code: ClassVar[int] = 500
-    reason: ClassVar[str] = ""
+    code: int = 500
+    reason: str = ""
     always_has_details: bool = False  # a Status shows them even when they are empty
 
     def __init__(
@@ -287,6 +287,13 @@ class Invalid(ApiError):  # noqa: N818
     def of(cls, rules: NamedResource, name: str, causes: Sequence[Cause]) -> Self:
         message = _invalid(rules.qualified_kind, name, causes)
         return cls(message, name=name, group=rules.group, kind=rules.kind, causes=causes)
+
+    @classmethod
+    def of_resource(cls, rules: NamedResource, name: str, causes: Sequence[Cause]) -> Self:
+        """Where the real server names the resource instead of the kind."""
+        message = _invalid(rules.qualified_resource, name, causes)
+        plural = rules.qualified_resource.partition(".")[0]
+        return cls(message, name=name, group=rules.group, kind=plural, causes=causes)
 
     @classmethod
     def options(cls, kind: str, causes: Sequence[Cause]) -> Self:

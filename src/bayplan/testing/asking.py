@@ -16,11 +16,20 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import WhatIf
-from bayplan.core.framework.contract import PreFiltered, Ready, Skip
+from bayplan.core.framework.contract import (
+    AnsweringPlugin,
+    Pending,
+    Placement,
+    PreFiltered,
+    Ready,
+    Skip,
+    Wait,
+    WaitingPod,
+)
 from bayplan.core.framework.verdict import SUCCESS, Code, Status
 from bayplan.core.snapshot import HOLDING, View
 from bayplan.model.fingerprint import fingerprint
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
 
 REJECTING = (Code.UNSCHEDULABLE, Code.UNRESOLVABLE)
@@ -191,13 +200,42 @@ def _reserve_words(plugin: Any, case: Case) -> Any:
 
 
 def _permit_words(plugin: Any, case: Case) -> Any:
-    return [plugin.permit(case.info, case.view, row) for row in _first_row(case)]
+    said: list[Any] = [plugin.permit(case.info, case.view, row) for row in _first_row(case)]
+    proper = all(isinstance(answer, Status | Wait) for answer in said)
+    require(proper, "form", f"permit returns {said!r}, neither a Status nor a Wait")
+    if isinstance(plugin, AnsweringPlugin):
+        said += [_waiting_answers(plugin, case, row) for row in _first_row(case)]
+    return said
+
+
+def _waiting_answers(plugin: AnsweringPlugin, case: Case, row: int) -> Any:
+    answers = plugin.answer_waiting([WaitingPod(case.info, row)], case.view)
+    proper = all(key == case.info.key and isinstance(answer, Status) for key, answer in answers.items())
+    require(proper, "form", f"answer_waiting returns {answers!r}, not a Status for each key of a pod that waits")
+    return sorted(answers.items())
 
 
 def _pre_bind_words(plugin: Any, case: Case) -> Any:
-    said = [plugin.pre_bind(case.info, case.view, row) for row in _first_row(case)]
-    require(all(isinstance(status, Status) for status in said), "form", f"pre_bind returns {said!r}, not a Status")
+    return [_pre_bind_answer(plugin, case, row, times_asked) for row in _first_row(case) for times_asked in (0, 1)]
+
+
+def _pre_bind_answer(plugin: Any, case: Case, row: int, times_asked: int) -> Any:
+    placement = _placement(case, row, times_asked)
+    said = plugin.pre_bind(case.info, case.view, placement)
+    require(isinstance(said, Status | Pending), "form", f"pre_bind returns {said!r}, neither a Status nor a Pending")
+    if isinstance(said, Pending):
+        require(said.until > placement.now, "form", "pre_bind waits until a time that is over")
+        is_prompt = said.look_at is None or said.look_at > placement.now or not times_asked
+        require(is_prompt, "form", "pre_bind wants to be asked again at once, for the second time")
+        can_end = bool(said.kinds) or said.look_at is not None
+        require(can_end, "form", "pre_bind waits for nothing: its Pending has neither kinds nor look_at")
+        unknown = sorted(said.kinds - KINDS.keys())
+        require(not unknown, "form", f"pre_bind waits for kinds that are not known: {', '.join(unknown)}")
     return said
+
+
+def _placement(case: Case, row: int, times_asked: int) -> Placement:
+    return Placement(row, case.view.nodes.names[row], (), reserved_at=1, asked_at=1, times_asked=times_asked, now=2)
 
 
 def _bind_words(plugin: Any, case: Case) -> Any:

@@ -17,10 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from bayplan.apiserver.registry.users import service_account
 from bayplan.config.loading import load_configuration
+from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.testing.live_conditions import Condition, condition_of
+from bayplan.testing.live_faults import FaultyFront
 from bayplan.testing.live_objects import LiveObjects, Refusal, Source
+from bayplan.testing.live_users import ClusterUser
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.kubeconfig import kubeconfig
 from bayplan.worlds.starting_nodes import plain_nodes
@@ -41,9 +45,14 @@ class LiveCluster:
         kubeconfig: a file for kubectl and every client that reads one.
     """
 
-    def __init__(self, hosted: HostedCluster, token: str, folder: Path) -> None:
+    def __init__(self, hosting: Hosting, nodes: int, folder: Path) -> None:
+        hosted, front = _with_faults(hosting, nodes)
+        token = hosting.token
         self.url = hosted.url
         self.token = token
+        self._hosted = hosted
+        self._folder = folder
+        self._front = front
         self.kubeconfig = folder / "kubeconfig"
         self.kubeconfig.write_text(kubeconfig(hosted.url, token), encoding="utf-8")
         self._thread = _ServingThread(hosted)
@@ -71,6 +80,30 @@ class LiveCluster:
     def delete(self, kind: str, name: str, namespace: str = DEFAULT_NAMESPACE) -> None:
         """Deletes one object, or begins to: a pod gets its grace period, finalizers their time."""
         self._objects.delete(kind, name, namespace)
+
+    def user(self, name: str = "tester", namespace: str = DEFAULT_NAMESPACE) -> ClusterUser:
+        """A user with a ServiceAccount of that name, which is created if need be, and so is the namespace."""
+        if namespace != DEFAULT_NAMESPACE:
+            self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        self.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}, namespace)
+        token = self._objects.token(namespace, name)
+        path = self._folder / f"{namespace}-{name}.kubeconfig"
+        path.write_text(kubeconfig(self.url, token, namespace=namespace), encoding="utf-8")
+        full_name = service_account(namespace, name, "", {}).name
+        faults = self._thread.call(lambda: self._front.faults_of(full_name))
+        return ClusterUser(full_name, namespace, self.url, token, path, faults)
+
+    def stop_time(self) -> None:
+        """Lets the cluster's clock stand still: nothing happens that takes time, until `set_time_speed`."""
+        self.set_time_speed(0)
+
+    def set_time_speed(self, times: float) -> None:
+        """Lets the cluster's clock go so many times as fast as the system's; 1 is as usual."""
+        self._thread.call(lambda: self._hosted.set_time(rate=times))
+
+    def advance_time(self, seconds: float) -> None:
+        """Puts the cluster's clock forward; what is due by then is done, in its order."""
+        self._thread.call(lambda: self._hosted.set_time(advance_ns=int(seconds * SECOND)))
 
     def wait_until(
         self, condition: str | Callable[[LiveCluster], Any], timeout: float = 10.0, namespace: str = DEFAULT_NAMESPACE
@@ -137,11 +170,23 @@ def cluster(
         configuration=load_configuration(config),
     )
     with tempfile.TemporaryDirectory(prefix="bayplan-") as folder:
-        running = LiveCluster(HostedCluster(hosting, plain_nodes(nodes, time.time_ns())), hosting.token, Path(folder))
+        running = LiveCluster(hosting, nodes, Path(folder))
         try:
             yield running
         finally:
             running._stop()
+
+
+def _with_faults(hosting: Hosting, nodes: int) -> tuple[HostedCluster, FaultyFront]:
+    """A cluster that is not served yet, and what stands between its API and its users."""
+    fronts: list[FaultyFront] = []
+
+    def front(hosted: HostedCluster) -> FaultyFront:
+        fronts.append(FaultyFront(hosted.application))
+        return fronts[0]
+
+    hosted = HostedCluster(hosting, plain_nodes(nodes, time.time_ns()), front=front)
+    return hosted, fronts[0]
 
 
 def _times(speed: str | float) -> float:

@@ -25,6 +25,8 @@ Source: TypeAlias = str | Path | Mapping[str, Any] | Iterable[Mapping[str, Any]]
 
 _MANAGER: Final = "bayplan-testing"
 _REFUSED_FROM: Final = 400
+#: A hundred years: tests may put the clock forward.
+_TOKEN_SECONDS: Final = 100 * 365 * 24 * 3600
 
 
 class Refusal(Exception):  # noqa: N818 - an answer of the API, not an error of this program
@@ -59,6 +61,13 @@ class LiveObjects:
 
     def delete(self, kind: str, name: str, namespace: str) -> None:
         self._ask("DELETE", self._path(self._resource(kind), namespace, name))
+
+    def token(self, namespace: str, account: str) -> str:
+        """A token of a ServiceAccount, good for as long as any test lasts."""
+        path = (*self._path(self._resource("serviceaccounts"), namespace, account), "token")
+        body = msgspec.json.encode({"spec": {"expirationSeconds": _TOKEN_SECONDS}})
+        token: str = self._ask("POST", path, body=body)["status"]["token"]
+        return token
 
     def _apply(self, document: Mapping[str, Any], namespace: str) -> dict[str, Any]:
         api_version, kind = document.get("apiVersion", ""), document.get("kind", "")

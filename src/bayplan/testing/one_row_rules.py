@@ -106,7 +106,7 @@ def _compare_rule(what: str, rule: Rule | None, answers: IntArray | BoolArray, c
     nodes = case.view.nodes
     values, nothing = np.zeros(nodes.count, dtype=np.int64), np.zeros(nodes.count, dtype=np.int64)
     tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nothing)
-    loops.compiled.appraise(values, None, *tables, ~nodes.alive, None, ((rule.number, 1, rule.amounts),), 0)
+    loops.compiled.appraise(values, None, *tables, ~nodes.alive, None, ((rule.number, 1, rule.amounts),), 0, None)
     found = values if what == "score" else values == 0
     for row in case.alive_rows.tolist():
         said = f"{what}_rule stands for {found[row]} in row {row}, yet {what} gives {answers[row]}{when}"

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource, Wakeups
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import Reactions
@@ -75,5 +76,5 @@ def _actions(old: Object | None, new: Object | None) -> list[ActionType]:
     if isinstance(old, Node) and isinstance(new, Node):
         return node_changes(old, new)
     if isinstance(old, Pod) and isinstance(new, Pod):
-        return pod_changes(old, new)
+        return pod_changes(old, new, DEFAULT_GATES)
     return [ActionType.UPDATE]

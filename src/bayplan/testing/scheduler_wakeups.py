@@ -13,6 +13,7 @@ from typing import Any, Final
 from bayplan.admission import admit
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
+from bayplan.config.releases import release_named
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import Wakeups
@@ -37,6 +38,8 @@ def would_wake(
     rejectors: Sequence[str],
     event: Mapping[str, Any],
     wakeups: str = Wakeups.UPSTREAM.value,
+    *,
+    kubernetes_version: str | None = None,
 ) -> bool:
     """Whether the parked pod goes to the active or the backoff queue.
 
@@ -46,11 +49,12 @@ def would_wake(
         rejectors: the plugins that rejected it; a plugin that keeps it out of the queue stands alone.
         event: `kind`, `action` (Add, Update or Delete), and the object before and after it: `old` and `new`, or None.
         wakeups: "upstream", or "complete" for a scheduler that sleeps through nothing.
+        kubernetes_version: that of the scheduler, as `1.37`.
 
     Raises ValueError when there is no such pod, or those plugins cannot have rejected it.
     """
     known = admit(from_dicts(list(objects)).objects)
-    scheduler = _scheduler_that_parked(known, pod, tuple(rejectors), Wakeups(wakeups))
+    scheduler = _scheduler_that_parked(known, pod, tuple(rejectors), Wakeups(wakeups), kubernetes_version)
     change = _change(event["old"], event["new"], known)
     if change is None:
         return False  # of a kind that the scheduler does not watch
@@ -59,9 +63,14 @@ def would_wake(
     return queued is not None and queued.state in (PodState.ACTIVE, PodState.BACKOFF)
 
 
-def _scheduler_that_parked(objects: list[Object], pod: str, rejectors: tuple[str, ...], wakeups: Wakeups) -> Scheduler:
-    profiles = build_profiles(load_configuration(None))
-    scheduler = Scheduler(profiles, queue_order(profiles), started_at=_STARTED_AT, wakeups=wakeups)
+def _scheduler_that_parked(
+    objects: list[Object], pod: str, rejectors: tuple[str, ...], wakeups: Wakeups, kubernetes_version: str | None
+) -> Scheduler:
+    configuration = load_configuration(None, release=release_named(kubernetes_version))
+    profiles = build_profiles(configuration)
+    scheduler = Scheduler(
+        profiles, queue_order(profiles), started_at=_STARTED_AT, wakeups=wakeups, gates=configuration.gates
+    )
     waiting = {object_key(obj): obj for obj in objects if isinstance(obj, Pod) and _waits(obj)}
     if pod not in waiting:
         raise ValueError(f"{pod} is no pending pod of the cluster")

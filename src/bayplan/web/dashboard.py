@@ -1,7 +1,7 @@
 """The dashboard in front of the API: an ASGI application that answers for the page and passes on all else.
 
 `/` is the page for browsers; whoever asks it for JSON gets the API's paths as before. The page's own files are for
-everybody, since they say nothing about the cluster; the feed and the explanations need the token.
+everybody, since they say nothing about the cluster; the feed, the past and the explanations need the token.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from bayplan.apiserver.storage.entries import encode_json
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import ConfigSource
 from bayplan.core.queue.queued_pod import QueuedPod
-from bayplan.store.errors import ApiError, MethodNotAllowed, NotFound, Unauthorized
+from bayplan.store.errors import ApiError, BadRequest, MethodNotAllowed, NotFound, Unauthorized
 from bayplan.web.explaining import Explainer
 from bayplan.web.feed import Feed
+from bayplan.web.past import Past
 from bayplan.worlds.hosting import HostedCluster
 
 FOLDER: Final = "dashboard"
@@ -58,9 +59,10 @@ def page_files() -> dict[str, Answer]:
 class Dashboard:
     """The page, its feed and its explanations, in front of an application."""
 
-    def __init__(self, application: Application, feed: Feed, explainer: Explainer) -> None:
+    def __init__(self, application: Application, feed: Feed, past: Past, explainer: Explainer) -> None:
         self._application = application
         self._feed = feed
+        self._past = past
         self._explainer = explainer
         self._files = page_files()
 
@@ -73,7 +75,8 @@ class Dashboard:
             return () if scheduler is None else scheduler.queue.queued_pods()
 
         feed = Feed(cluster.registry, queued_pods, time.time_ns)
-        return cls(cluster.application, feed, Explainer(cluster.storage, config, feature_gates))
+        past = Past(cluster.storage, time.time_ns)
+        return cls(cluster.application, feed, past, Explainer(cluster.storage, config, feature_gates))
 
     def close(self) -> None:
         """Ends whatever would keep the server from stopping."""
@@ -108,9 +111,18 @@ class Dashboard:
             raise Unauthorized("Unauthorized")
         if segments == ("events",) and method == "GET":
             await send_pieces(self._feed.messages(), "text/event-stream", _FEED_HEADERS, receive, send)
+        elif segments == ("past",):
+            answer = await self._past.until(_version(request.query.get("until", "")))
+            await send_answer(Answer(200, encode_json(answer)), method, send)
         elif len(segments) == 3 and segments[0] == "explain":
             when = request.query.get("when", "")
             answer = await self._explainer.explain(segments[1], segments[2], when)
             await send_answer(Answer(200, encode_json(answer)), method, send)
         else:
             raise NotFound.no_resource()
+
+
+def _version(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise BadRequest(f"{text}: expected a version")
+    return int(text)

@@ -6,6 +6,7 @@ these. Nothing here knows how it is drawn.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -22,7 +23,8 @@ from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.time_units import MILLISECOND, SECOND
-from bayplan.model.well_known import DISRUPTION_TARGET, POD_SCHEDULED, READY, ZONE
+from bayplan.model.well_known import DISRUPTION_TARGET, INSTANCE_TYPE, POD_SCHEDULED, READY, ZONE
+from bayplan.report.hidden_characters import visible
 
 Digest = dict[str, Any]
 
@@ -40,6 +42,31 @@ TABLES: Final = {
 }
 
 
+#: Labels that say to which pool of equal nodes a node belongs, by those who make nodes.
+_POOL_LABELS: Final = (
+    "karpenter.sh/nodepool",
+    "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "alpha.eksctl.io/nodegroup-name",
+    "kubernetes.azure.com/agentpool",
+    "agentpool",
+    "doks.digitalocean.com/node-pool",
+    "oke.oraclecloud.com/pool.name",
+    "node.cluster.x-k8s.io/machine-pool",
+    "node-pool",
+    "nodepool",
+    "pool",
+    INSTANCE_TYPE,
+)
+#: The message of a victim's Event names its preemptor.
+_PREEMPTED: Final = re.compile(r"Preempted by pod (\S+) on node (\S+)")
+
+
+def row_key(resource: str, namespace: str, name: str) -> str:
+    """Under which key a table has an object: the one of the workloads has several kinds."""
+    return f"{resource}/{namespace}/{name}" if TABLES[resource] == "workloads" else f"{namespace}/{name}"
+
+
 def _filled(**fields: Any) -> Digest:
     """The fields that say something."""
     return {name: value for name, value in fields.items() if value not in ("", None, False, [], 0)}
@@ -51,6 +78,7 @@ def node_digest(node: Node) -> Digest:
     return _filled(
         name=node.metadata.name,
         zone=node.metadata.labels.get(ZONE, ""),
+        pool=next((node.metadata.labels[key] for key in _POOL_LABELS if node.metadata.labels.get(key)), ""),
         cpu=amounts.get(CPU_NAME, 0),
         memory=amounts.get(MEMORY_NAME, 0),
         pods=pods,
@@ -78,7 +106,7 @@ def pod_digest(pod: Pod) -> Digest:
         priorityClass=spec.priority_class_name,
         phase=status.phase,
         ready=is_ready(pod),
-        waitsFor="" if scheduled is None or scheduled.status == TRUE else scheduled.message,
+        waitsFor="" if scheduled is None or scheduled.status == TRUE else visible(scheduled.message),
         gates=[gate.name for gate in spec.scheduling_gates],
         endsAt=meta.deletion_timestamp,
         target=target.reason if target is not None and target.status == TRUE else "",
@@ -116,25 +144,29 @@ def workload_digest(workload: Any) -> Digest | None:
 
 
 def class_digest(priority_class: Any) -> Digest:
-    return {"name": priority_class.metadata.name, "value": priority_class.value}
+    meta = priority_class.metadata
+    return _filled(name=meta.name, created=meta.creation_timestamp) | {"value": priority_class.value}
 
 
 def namespace_digest(namespace: Namespace) -> Digest:
-    return {"name": namespace.metadata.name}
+    return _filled(name=namespace.metadata.name, created=namespace.metadata.creation_timestamp)
 
 
 def event_digest(document: Document) -> Digest:
     about: Mapping[str, Any] = document.get("involvedObject") or {}
     series: Mapping[str, Any] = document.get("series") or {}
+    preempted = _PREEMPTED.match(document.get("message") or "") if document.get("reason") == "Preempted" else None
     at = series.get("lastObservedTime") or document.get("lastTimestamp") or document.get("eventTime")
     return _filled(
         namespace=document["metadata"]["namespace"],
         name=document["metadata"]["name"],
         type=document.get("type", ""),
         reason=document.get("reason", ""),
-        message=document.get("message", ""),
+        message=visible(document.get("message") or ""),
         about=f"{about.get('kind', '')} {about.get('name', '')}".strip(),
         aboutUid=about.get("uid", ""),
+        by="" if preempted is None else preempted[1],
+        node="" if preempted is None else preempted[2],
         count=series.get("count") or document.get("count") or 1,
         at=at or document["metadata"].get("creationTimestamp"),
     )

@@ -1,4 +1,4 @@
-"""Why a pod is where it is: the answers of `bayplan explain`, about the cluster now or when the decision was made.
+"""The answers of `bayplan explain` for the dashboard, about the cluster now or when the decision was made.
 
 Takes a storage; its log says at which version a pod was nominated or bound, and what was stored just before. The
 answer is worked out in another thread, on documents that never change, so that requests go on being answered.
@@ -19,8 +19,8 @@ from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import ConfigSource
 from bayplan.model.errors import InvalidObject
-from bayplan.report.explain.choice import choice_sentence
-from bayplan.report.explain.explanation import remarks
+from bayplan.report.answers.plain import plain_parts
+from bayplan.report.explain.explanation import explanation_parts
 from bayplan.store.errors import BadRequest, NotFound
 from bayplan.store.rules import RULES
 
@@ -76,7 +76,7 @@ class Explainer:
         self._busy = asyncio.Semaphore(1)
 
     async def explain(self, namespace: str, name: str, when: str) -> Document:
-        """The explanation as plain data; `when` is "now", a version, or "" for when it was decided. Raises ApiError."""
+        """The answer as parts; `when` is "now", a version, or "" for when it was decided. Raises ApiError."""
         storage = self._storage
         moments = moments_of(storage.log.since(storage.log.expired), namespace, name)
         moment = _chosen(moments, when, storage.version)
@@ -93,10 +93,10 @@ class Explainer:
             cluster = Cluster.from_objects(documents_before(current, later))
             if key not in cluster.pods:
                 raise NotFound.of(RULES["Pod"], key.partition("/")[2])
-            answer = cluster.explain(key, self._config, feature_gates=self._feature_gates).document()
+            document = cluster.explain(key, self._config, feature_gates=self._feature_gates).document()
         except InvalidObject as error:
             raise BadRequest(str(error)) from None
-        return {**answer, "remarks": list(remarks(answer)), "choice": _choice(answer)}
+        return {"parts": plain_parts(explanation_parts(document)), "pods": sorted(_victims(document))}
 
 
 def documents_before(current: list[Document], later: Sequence[Change]) -> list[Document]:
@@ -134,9 +134,7 @@ def _plain(moment: Moment) -> dict[str, Any]:
     return {"what": moment.what, "version": moment.version, "node": moment.node}
 
 
-def _choice(answer: Document) -> str:
-    """Why one candidate is cheaper than the others, in one sentence."""
-    preemption = answer["preemption"]
-    if preemption is None or not preemption["selected"] or preemption["record"] is None:
-        return ""
-    return choice_sentence(preemption["record"], preemption["selected"][0], preemption["selected"])
+def _victims(document: Document) -> set[str]:
+    """Pods that any candidate for preemption would evict."""
+    candidates = (document["preemption"] or {}).get("candidates", {})
+    return {victim for candidate in candidates.values() for victim in candidate["victims"]}

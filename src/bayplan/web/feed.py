@@ -18,7 +18,7 @@ from bayplan.apiserver.storage.entries import encode_json
 from bayplan.apiserver.storage.log import Change
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.time_units import MILLISECOND
-from bayplan.web.digests import TABLES, Digest, digest, event_digest, queued_digest
+from bayplan.web.digests import TABLES, Digest, digest, event_digest, queued_digest, row_key
 
 #: Changes are gathered for this long before they are sent.
 GATHERING_SECONDS: Final = 0.1
@@ -153,7 +153,7 @@ class Feed:
         found: dict[str, dict[str, Digest | None]] = {}
         dirty, self._dirty = self._dirty, {}
         for resource, namespace, name in dirty:
-            key = f"{resource}/{namespace}/{name}" if TABLES[resource] == "workloads" else f"{namespace}/{name}"
+            key = row_key(resource, namespace, name)
             found.setdefault(TABLES[resource], {})[key] = self._digest(resource, namespace, name)
         queue = self._queue_digests()
         if queue != self._sent_queue:
@@ -179,8 +179,7 @@ class Feed:
             for entry in entries:
                 shown = self._digest(resource, entry.namespace, entry.name)
                 if shown is not None:
-                    key = f"{resource}/{entry.key}" if table == "workloads" else entry.key
-                    tables[table][key] = shown
+                    tables[table][row_key(resource, entry.namespace, entry.name)] = shown
         tables["queue"] = self._queue_digests()
         return self._message("snapshot", tables)
 

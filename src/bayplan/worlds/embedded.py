@@ -20,9 +20,10 @@ from bayplan.controllers.contract import Controller
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event
-from bayplan.model.time_units import MICROSECOND, MILLISECOND, SECOND
+from bayplan.model.time_units import MICROSECOND, MILLISECOND
 from bayplan.worlds.bugs import WORLD, BugReporter, not_survived
 from bayplan.worlds.claim_news import ClaimNews
+from bayplan.worlds.clock import Clock
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.event_recording import EventRecorder
@@ -75,7 +76,7 @@ class EmbeddedWorld:
         scheduler: DecidingScheduler,
         controllers: Callable[[], Sequence[Controller]],
         draws: Draws,
-        clock: Callable[[], int],
+        clock: Clock,
         on_decision: Callable[[Decision, int], None] | None = None,
         housekeeping: Housekeeping | None = None,
         on_bug: BugReporter = not_survived,
@@ -98,6 +99,7 @@ class EmbeddedWorld:
             on_emitted=EventWriter(registry).write,
             on_bug=on_bug,
         )
+        self._due = self._world.now
         self._stop_following = registry.storage.follow(self._note)
 
     def _undeterred(self, make: Callable[[], Sequence[Controller]], recorder: EventRecorder) -> list[Undeterred]:
@@ -112,6 +114,10 @@ class EmbeddedWorld:
     def _note(self, change: Change) -> None:
         if self._housekeeping is not None:
             self._housekeeping.observe(change)
+        self._news.set()
+
+    def wake(self) -> None:
+        """Has the world look at the clock, which somebody has set."""
         self._news.set()
 
     async def run(self) -> None:
@@ -133,7 +139,7 @@ class EmbeddedWorld:
         now = self._clock()
         if self._housekeeping is not None:
             self._housekeeping.reconcile(now)
-        due = self._world.run_until(min(now, self._world.now + TURN_NS))
+        due = self._due = self._world.run_until(min(now, max(self._world.now, self._due) + TURN_NS))
         if self._world.now < now and due <= now:
             await asyncio.sleep(0)
             return
@@ -146,7 +152,7 @@ class EmbeddedWorld:
             await asyncio.sleep(0)
             return
         try:
-            async with asyncio.timeout(min(max(duration_ns, 0) / SECOND, _SLEEP_MAX_S)):
+            async with asyncio.timeout(min(max(self._clock.real_seconds(duration_ns), 0.0), _SLEEP_MAX_S)):
                 await self._news.wait()
         except TimeoutError:
             pass

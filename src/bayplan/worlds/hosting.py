@@ -7,7 +7,6 @@ happens on signals.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -21,18 +20,24 @@ from bayplan.apiserver.housekeeping.standard import Housekeeping, standard_parti
 from bayplan.apiserver.http.application import Application
 from bayplan.apiserver.http.server import Server, TlsFiles, listening_socket
 from bayplan.apiserver.registry.catalogue import Catalogue
-from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.storage.durable import StateFile
+from bayplan.apiserver.registry.registry import PODS, Registry
+from bayplan.apiserver.statuses.commands import Outcome, pod_outcome
+from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
+from bayplan.controllers.nodes.kubelet import Kubelet, annotated_run_seconds, annotated_to_fail
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.scheduler import Scheduler
+from bayplan.model.errors import InvalidObject
+from bayplan.model.pod import Pod
 from bayplan.model.reading import SourcedDocument
+from bayplan.store import ApiError
 from bayplan.worlds.bootstrap import bootstrap, create
 from bayplan.worlds.bug_reports import BugReports
 from bayplan.worlds.bugs import HOUSEKEEPING, BugReporter, not_survived
+from bayplan.worlds.clock import Clock
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
@@ -85,6 +90,7 @@ class HostedCluster:
         front: Callable[[HostedCluster], Any] | None = None,
     ) -> None:
         self._hosting = hosting
+        self.clock = Clock()
         self._state = None if hosting.state is None else StateFile(hosting.state)
         self.storage = Storage(durable=self._state)
         self.registry = Registry(self.storage, Catalogue())
@@ -92,27 +98,34 @@ class HostedCluster:
             if self._state is not None:
                 on_failure.callback(self._state.close)
                 self.storage.restore(self._state.objects(), self._state.changes())
-                self.registry.restore(time.time_ns())
+                self._restore_registry(hosting.state)
             self._listening = listening_socket(hosting.host, hosting.port)
             on_failure.callback(self._listening.close)
             self.port: int = self._listening.getsockname()[1]
             self._fill(documents, written)
             on_failure.pop_all()
         address = f"{hosting.host}:{self.port}"
-        self.application = Application(self.registry, hosting.token, time.time_ns, address)
+        self.application = Application(self.registry, hosting.token, self.clock, address)
         self.scheduler: Scheduler | None = None
-        self._started_at = time.time_ns()
+        self._running: EmbeddedWorld | None = None
+        self._started_at = self.clock()
         if hosting.with_scheduler:
             self.scheduler = build_scheduler(hosting.configuration, started_at=self._started_at)
         self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
 
+    def _restore_registry(self, path: Path | None) -> None:
+        try:
+            self.registry.restore(self.clock())
+        except (ApiError, InvalidObject, KeyError, TypeError, ValueError) as error:
+            raise InvalidState(f"{path}: damaged: {error}") from None
+
     def _fill(self, documents: Iterable[Document], written: Iterable[SourcedDocument]) -> None:
         is_new = self.storage.version == 0
-        bootstrap(self.registry, _reached_at(self._hosting.host), self.port, time.time_ns())
+        bootstrap(self.registry, _reached_at(self._hosting.host), self.port, self.clock())
         if is_new:
             for document in documents:
-                create(self.registry, document, time.time_ns())
-        load(self.registry, written, time.time_ns())
+                create(self.registry, document, self.clock())
+        load(self.registry, written, self.clock())
 
     @property
     def url(self) -> str:
@@ -122,7 +135,7 @@ class HostedCluster:
 
     async def run(self) -> None:
         """Serves and lets the world go on, until `stop`."""
-        world = self._world()
+        world = self._running = self._world()
         living = asyncio.ensure_future(world.run())
         compacting = asyncio.ensure_future(self._compact_state())
         serving = asyncio.ensure_future(self._server.serve())
@@ -150,6 +163,14 @@ class HostedCluster:
         """Returns once requests are answered."""
         await self._server.started()
 
+    def set_time(self, *, rate: float | None = None, advance_ns: int = 0) -> None:
+        """Puts the clock forward, or lets it go at another rate; what is due then is done at once."""
+        if rate is not None:
+            self.clock.set_rate(rate)
+        self.clock.advance(advance_ns)
+        if self._running is not None:
+            self._running.wake()
+
     def stop(self) -> None:
         self._server.stop()
 
@@ -165,12 +186,34 @@ class HostedCluster:
             self.registry,
             self._driven(),
             # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
-            (lambda: [*replace(standard_controllers(draws), collectors=())]) if hosting.with_controllers else list,
+            (lambda: [*replace(standard_controllers(draws, self._kubelet(draws), has_users=True), collectors=())])
+            if hosting.with_controllers
+            else list,
             draws,
-            time.time_ns,
+            self.clock,
             housekeeping=Housekeeping(self.registry, parties, expiry, partial(on_bug, HOUSEKEEPING)),
             on_bug=on_bug,
         )
+
+    def _kubelet(self, draws: Draws) -> Kubelet:
+        """Kubelets that know the commands of containers, and refuse what does not fit."""
+
+        def outcome(pod: Pod) -> Outcome | None:
+            document = self.registry.find(PODS, pod.metadata.namespace, pod.metadata.name)
+            return None if document is None else pod_outcome(document)
+
+        def run_seconds(pod: Pod) -> float | None:
+            annotated = annotated_run_seconds(pod)
+            if annotated is not None:
+                return annotated
+            known = outcome(pod)
+            return None if known is None else known.seconds
+
+        def fails(pod: Pod) -> bool:
+            known = outcome(pod)
+            return annotated_to_fail(pod) or (known is not None and known.exit_code != 0)
+
+        return Kubelet(draws, run_seconds, fails, is_strict=True)
 
     def _driven(self) -> DecidingScheduler:
         if self.scheduler is None:

@@ -21,6 +21,7 @@ from bayplan.config.faults import Faults
 from bayplan.config.feature_gates import FeatureGateError
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.own_settings import with_settings
+from bayplan.config.releases import DEFAULT_RELEASE, UnknownReleaseError, release_named
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.decision import Decision
 from bayplan.core.events import (
@@ -31,7 +32,6 @@ from bayplan.core.events import (
     ObjectAdded,
     ObjectChanged,
     ObjectRemoved,
-    PermitAnswered,
     VolumesAnswered,
 )
 from bayplan.core.framework.requeue import Wakeups
@@ -45,9 +45,7 @@ from bayplan.worlds.guarded import GuardedScheduler
 
 FORMAT = "bayplan journal v1"
 
-_ANSWERS = {
-    kind.__name__: kind for kind in (BindAnswered, EvictAnswered, VolumesAnswered, ClaimWriteFailed, PermitAnswered)
-}
+_ANSWERS = {kind.__name__: kind for kind in (BindAnswered, EvictAnswered, VolumesAnswered, ClaimWriteFailed)}
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
@@ -112,6 +110,8 @@ def head_of(configuration: Configuration, config: str | None, feature_gates: str
     }
     if feature_gates:
         head["featureGates"] = feature_gates
+    if (version := configuration.gates.release.version) != DEFAULT_RELEASE.version:
+        head["kubernetesVersion"] = version
     if configuration.extenders:
         head["extenders"] = True
     return head
@@ -139,8 +139,11 @@ def scheduler_for(head: dict[str, Any]) -> Scheduler:
         configuration = load_configuration(
             config,
             head.get("featureGates"),
+            release=release_named(head.get("kubernetesVersion")),
             parked_max_ns=parked_max_ns,
         )
+    except UnknownReleaseError as error:
+        raise JournalError(f"line 1: kubernetesVersion: {error}") from error
     except FeatureGateError as error:
         raise JournalError(f"line 1: featureGates: {error}") from error
     if "wakeups" in head:

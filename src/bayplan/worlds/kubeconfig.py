@@ -18,8 +18,9 @@ def is_ours(text: str) -> bool:
     return f"current-context: {NAME}\n" in text
 
 
-def kubeconfig(url: str, token: str, certificate: bytes = b"") -> str:
-    """The text of a kubeconfig with one context."""
+def kubeconfig(url: str, token: str, certificate: bytes = b"", namespace: str = "") -> str:
+    """The text of a kubeconfig with one context, in that namespace."""
+    place = f"\n    namespace: {namespace}" if namespace else ""
     authority, user = "", "{}"
     server = f"{url.replace('://', f'://{NAME}:{token}@', 1)}/{TOKEN_SEGMENT}{token}"
     if certificate:
@@ -35,7 +36,7 @@ contexts:
 - name: {NAME}
   context:
     cluster: {NAME}
-    user: {NAME}
+    user: {NAME}{place}
 current-context: {NAME}
 users:
 - name: {NAME}

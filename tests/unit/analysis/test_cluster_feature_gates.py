@@ -21,7 +21,7 @@ from tests.support.devices import (
 from bayplan import Cluster
 from bayplan.model.kinds import Object
 from bayplan.model.meta import LabelSelector, ObjectMeta
-from bayplan.model.pod import Pod, ResourceRequirements
+from bayplan.model.pod import Pod, ReportedResources
 from bayplan.model.resource_claims import (
     Counter,
     CounterSet,
@@ -86,7 +86,7 @@ def spread_by_version(*versions: str) -> list[Object]:
 def resized(name: str, *, asked: str, held: str) -> Pod:
     """A running pod that has more than its pod-level request, until it has been resized."""
     running = pod(name).pod_request(cpu=asked).running("a").obj()
-    running.status.resources = ResourceRequirements(requests={"cpu": held})
+    running.status.resources = ReportedResources(requests={"cpu": held})
     return running
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from tests.support.documents import check_document
 
 from bayplan.cli.main import run
 from bayplan.testing.building import Builder
@@ -52,11 +53,13 @@ def no_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def bayplan(signals: None, no_cluster: None, capsys: pytest.CaptureFixture[str]) -> Bayplan:
-    """Runs a command; gives its exit code and what it printed where."""
+    """Runs a command; gives its exit code and what it printed where. Every JSON document follows its schema."""
 
     def call(*arguments: str) -> Outcome:
         code = run(arguments)
         said = capsys.readouterr()
+        if said.out.startswith('{\n  "format": '):
+            check_document(json.loads(said.out))
         return Outcome(code, said.out, said.err)
 
     return call

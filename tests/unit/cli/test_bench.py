@@ -51,6 +51,15 @@ def test_a_table_with_targets(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch)
     assert "8,000" in rows[1]
 
 
+def test_markdown_and_html_say_what_the_table_says(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "measure_apart", measured)
+    asked = ("bench", "--workload", "basic", "--workload", "mixed", "--nodes", "40")
+    headline = bayplan(*asked).first_line
+    assert headline == "20,000 (basic on 40 nodes) to 20,000 (basic on 40 nodes) decisions per second."
+    assert bayplan(*asked, "-o", "markdown").out.startswith(f"### bayplan bench\n\n**{headline}**\n\n| workload |")
+    assert f'<p class="answer plain">{headline}</p>' in bayplan(*asked, "-o", "html").out
+
+
 def test_by_default_every_workload_that_takes_no_minutes(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "measure_apart", measured)
     answer = bayplan("bench", "-o", "json").json()

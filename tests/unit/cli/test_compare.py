@@ -62,9 +62,17 @@ class TestCompare:
     def test_the_table(self, bayplan: Bayplan) -> None:
         outcome = bayplan("compare", "fierce.json", "peaceful.json")
         assert (outcome.code, outcome.err) == (0, "")
-        assert outcome.first_line == "fierce and peaceful, 10 min on 1 node, seed 0, wake-ups upstream."
-        assert "1 fewer pod placed, 1 more pod pending and 1 fewer pod preempted." in outcome.out
+        assert outcome.first_line == (
+            "peaceful compared with fierce: 1 fewer pod placed, 1 more pod pending and 1 fewer pod preempted."
+        )
         assert "0 preemptions in both runs (same preemptor, same victims), 1 only in fierce" in outcome.out
+
+    def test_markdown_and_html_say_what_the_table_says(self, bayplan: Bayplan) -> None:
+        answer = bayplan("compare", "fierce.json", "peaceful.json").first_line
+        markdown = bayplan("compare", "fierce.json", "peaceful.json", "-o", "markdown").out
+        assert markdown.startswith(f"### bayplan compare\n\n**{answer}**\n")
+        assert "| pods placed | 2 | 1 | −1 |" in markdown
+        assert answer in bayplan("compare", "fierce.json", "peaceful.json", "-o", "html").out
 
     def test_json_holds_every_change(self, bayplan: Bayplan) -> None:
         plain = bayplan("compare", "fierce.json", "peaceful.json", "-o", "json").json()
@@ -118,7 +126,7 @@ class TestSeveralConfigurations:
 
     def test_the_comparison_can_be_had_again_from_the_json(self, folder: Path, bayplan: Bayplan) -> None:
         table = bayplan(*STORY, *BOTH)
-        assert table.first_line == "default and peaceful, 10 min on 1 node, seed 0, wake-ups upstream."
+        assert table.first_line.startswith("peaceful compared with default: 1 fewer pod placed")
         saved = bayplan(*STORY, *BOTH, "-o", "json")
         (folder / "both.json").write_text(saved.out, encoding="utf-8")
         assert bayplan("compare", "both.json").out == table.out

@@ -9,6 +9,7 @@ import pytest
 from tests.support.changed_clusters import owned
 
 from bayplan import Cluster
+from bayplan.report.json_output import tagged
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
@@ -56,7 +57,7 @@ def test_short_unless_details_are_wanted(bayplan: Bayplan, cluster: str) -> None
 
 def test_json_is_to_dict(bayplan: Bayplan, cluster: str) -> None:
     said = bayplan("drain", "-f", cluster, "a", "-o", "json")
-    assert said.json() == Cluster.load(cluster).drain(["a"]).to_dict()
+    assert said.json() == tagged("drain", Cluster.load(cluster).drain(["a"]).to_dict())
 
 
 @pytest.mark.parametrize("output", ["markdown", "html"])

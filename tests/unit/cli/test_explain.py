@@ -12,6 +12,7 @@ from bayplan import Cluster
 from bayplan.cli.answering import with_source
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.explain.explanation import explanation_parts
+from bayplan.report.json_output import tagged
 from bayplan.report.terminal import rendered
 from bayplan.testing import builders as make
 
@@ -53,7 +54,7 @@ def test_the_least_disruption_beside_what_the_scheduler_does(bayplan: Bayplan, f
 def test_json_is_the_document_of_the_explanation(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(make.node("a"), make.node("b").taint("k"), make.pod("x").running("a"))
     said = bayplan("explain", "x", "-f", file, "-o", "json")
-    assert said.json() == Cluster.load(file).explain("default/x").document()
+    assert said.json() == tagged("explanation", Cluster.load(file).explain("default/x").document())
     assert said.err.startswith("note: It is on a now")
 
 
@@ -96,7 +97,7 @@ def test_json_with_all_reasons(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(make.node("b").taint("k").unschedulable(), make.pod("x"))
     plain = bayplan("explain", "x", "-f", file, "-o", "json", "--all-reasons").json()
     assert [one["plugin"] for one in plain["allReasons"]["b"]] == ["NodeUnschedulable", "TaintToleration"]
-    assert plain == Cluster.load(file).explain("default/x").document(all_reasons=True)
+    assert plain == tagged("explanation", Cluster.load(file).explain("default/x").document(all_reasons=True))
 
 
 @pytest.mark.parametrize(
@@ -162,3 +163,25 @@ def test_feature_gates_are_heeded_or_refused_by_name(bayplan: Bayplan, file_of: 
     said = bayplan("explain", "x", "-f", file, "--feature-gates", "GenericWorkload=true")
     assert said.code == 2
     assert "GenericWorkload=true is not supported" in said.err
+
+
+def test_the_kubernetes_version_is_that_of_the_scheduler_that_decides(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(make.node("a").capacity(cpu="1"), make.pod("x").cpu("2"))
+    words = "no new claims to deallocate"
+    assert words in bayplan("explain", "x", "-f", file, "--details").out
+    told = bayplan("explain", "x", "-f", file, "--kubernetes-version", "v1.37.1")
+    assert f"Next: bayplan fix default/x -f {file} --kubernetes-version 1.37" in told.out
+    assert words not in bayplan("explain", "x", "-f", file, "--details", "--kubernetes-version", "1.37").out
+
+
+def test_an_unknown_kubernetes_version_is_refused(bayplan: Bayplan, file_of: FileOf) -> None:
+    said = bayplan("explain", "x", "-f", file_of(make.pod("x")), "--kubernetes-version", "1.12")
+    assert said.code == 2
+    assert "Kubernetes 1.12 is not known; bayplan knows 1.36 and 1.37" in said.err
+
+
+def test_which_feature_gates_there_are_depends_on_the_version(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(make.node("a").capacity(cpu="1"), make.pod("x").cpu("1"))
+    gates = ["--feature-gates", "DRAFractionalCapacityRange=false"]
+    assert bayplan("explain", "x", "-f", file, *gates, "--kubernetes-version", "1.37").code == 0
+    assert "unrecognized feature gate" in bayplan("explain", "x", "-f", file, *gates).err

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bayplan import Cluster
+from bayplan.report.json_output import tagged
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
@@ -27,8 +28,10 @@ def test_all_formats(bayplan: Bayplan, file_of: FileOf, arguments: tuple[str, ..
 def test_json_is_the_answer_of_the_method(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(*CLUSTER)
     cluster = Cluster.load(file)
-    assert bayplan("exposure", "a", "-f", file, "-o", "json").json() == cluster.exposure("a").to_dict()
-    assert bayplan("exposure", "-f", file, "-o", "json").json() == cluster.exposure_ranking().to_dict()
+    one = bayplan("exposure", "a", "-f", file, "-o", "json")
+    assert one.json() == tagged("exposure", cluster.exposure("a").to_dict())
+    every = bayplan("exposure", "-f", file, "-o", "json")
+    assert every.json() == tagged("exposure ranking", cluster.exposure_ranking().to_dict())
 
 
 def test_a_namespace_narrows_the_ranking_only_if_it_is_given(bayplan: Bayplan, file_of: FileOf) -> None:

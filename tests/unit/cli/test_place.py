@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from bayplan import Cluster
+from bayplan.report.json_output import tagged
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
@@ -61,7 +62,7 @@ def test_json_is_to_dict(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(make.node("a"), make.node("b"), make.pod("x"), make.pod("y").cpu("99"))
     said = bayplan("place", "-f", file, "-o", "json")
     assert (said.code, said.err) == (1, "")
-    assert said.json() == Cluster.load(file).place().to_dict()
+    assert said.json() == tagged("placement", Cluster.load(file).place().to_dict())
 
 
 def test_ties_by_seed(bayplan: Bayplan, file_of: FileOf) -> None:

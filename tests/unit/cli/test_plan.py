@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bayplan import Cluster
+from bayplan.report.json_output import tagged
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
@@ -40,7 +41,7 @@ def test_pending_pods_of_a_cluster_with_a_node_to_lose(bayplan: Bayplan, pods: s
 
 def test_json_is_to_dict(bayplan: Bayplan, pods: str, catalog: str) -> None:
     said = bayplan("plan", "-f", pods, "--nodes", catalog, "-o", "json")
-    assert said.json() == Cluster.load(pods).plan(catalog).to_dict()
+    assert said.json() == tagged("plan", Cluster.load(pods).plan(catalog).to_dict())
 
 
 @pytest.mark.parametrize("output", ["markdown", "html"])

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from bayplan.analysis.answers.nodes_needed import INSTANCE_TYPE
-from bayplan.cli import answering
+from bayplan.cli import output as cli_output
 from bayplan.cli.main import run
-from bayplan.model.well_known import HOSTNAME
+from bayplan.model.well_known import HOSTNAME, INSTANCE_TYPE
 from bayplan.report.answers.parts import Code, Details, Next, Part
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.terminal import PIPE_WIDTH, rendered
@@ -124,7 +123,7 @@ def _asked(arguments: tuple[str, ...], folder: Path) -> list[Part]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
-        patched.setattr(answering, "terminal_parts", listen)
+        patched.setattr(cli_output, "terminal_parts", listen)
         assert run((*arguments, "-f", "cluster.json")) in (0, 1)
     return said
 

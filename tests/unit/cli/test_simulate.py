@@ -157,6 +157,20 @@ def test_feature_gates_are_heeded_and_kept_in_the_journal(tmp_path: Path, capsys
     assert "line 1: featureGates: unrecognized feature gate: Saint" in capsys.readouterr().err
 
 
+def test_the_kubernetes_version_is_kept_in_the_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster, journal = tmp_path / "tainted.yaml", tmp_path / "journal"
+    cluster.write_text(TAINTED, encoding="utf-8")
+    assert run(["simulate", "-f", str(cluster), "--kubernetes-version", "1.37", "--journal", str(journal)]) == 0
+    assert "no new claims to deallocate" not in capsys.readouterr().out
+    assert run(["replay", str(journal)]) == 0
+    written = journal.read_text(encoding="utf-8")
+    journal.write_text(written.replace('"kubernetesVersion":"1.37",', "", 1), encoding="utf-8")
+    assert run(["replay", str(journal)]) == 1
+    journal.write_text(written.replace('"1.37"', '"1.12"', 1), encoding="utf-8")
+    assert run(["replay", str(journal)]) == 2
+    assert "line 1: kubernetesVersion: Kubernetes 1.12 is not known" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -128,7 +128,7 @@ TIMELINES = [
     timeline(
         "a name that no file can have",
         '\n- at: 1m\n  apply: "a\\0b"\n',
-        "t.yaml:3: a\0b: cannot be read: embedded null byte",
+        "t.yaml:3: a\\x00b: cannot be read: embedded null byte",
     ),
     timeline(
         "bad object",
@@ -303,7 +303,7 @@ OPTIONS = [
     usage(
         "output",
         "-f cluster.yaml -o xml",
-        "Invalid value for '-o' / '--output': 'xml' is not one of 'table', 'json', 'yaml'.",
+        "Invalid value for '-o' / '--output': 'xml' is not one of 'table', 'json', 'yaml', 'markdown', 'html'.",
     ),
     Case(
         "tables into a file",

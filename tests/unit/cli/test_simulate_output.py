@@ -48,6 +48,17 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def test_markdown_and_html_say_what_the_table_says(capsys: pytest.CaptureFixture[str]) -> None:
+    said = {}
+    for output in ("table", "markdown", "html"):
+        assert run([*RUN, "-o", output]) == 0
+        said[output] = capsys.readouterr().out
+    headline, *_ = said["table"].splitlines()
+    assert said["markdown"].startswith(f"### bayplan simulate\n\n**{headline}**\n")
+    assert "#### 1 preemption\n\n| at | preemptor |" in said["markdown"]
+    assert f'<p class="answer">{headline}</p>' in said["html"]
+
+
 def test_parquet_files_hold_what_the_json_holds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     assert run([*RUN, "-o", "json", "--parquet", "run"]) == 0

@@ -10,6 +10,7 @@ import pytest
 from tests.support.changed_clusters import owned
 
 from bayplan import Cluster
+from bayplan.report.json_output import tagged
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
@@ -63,7 +64,7 @@ def test_gates(bayplan: Bayplan, cluster: str, new: str, gates: tuple[str, ...],
 def test_json_is_to_dict_with_the_gates(bayplan: Bayplan, cluster: str, new: str) -> None:
     said = bayplan("whatif", "-f", cluster, "--apply", new, "--fail-on", "pdb", "-o", "json")
     expected = {**Cluster.load(cluster).whatif([new]).to_dict(), "failed": {"pdb": ["default/guard"]}}
-    assert said.json() == json.loads(json.dumps(expected))
+    assert said.json() == json.loads(json.dumps(tagged("whatif", expected)))
 
 
 @pytest.mark.parametrize("output", ["markdown", "html"])

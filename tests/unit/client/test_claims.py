@@ -41,7 +41,9 @@ class Claims:
         self.api = Api()
         self.api.post(CLASSES, {"kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"config": [OPAQUE]}})
         self.claim = self.api.post(CLAIMS, claim_document())
-        self.uid = self.api.post(PODS, pod_document())["metadata"]["uid"]
+        document = pod_document()
+        document["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
+        self.uid = self.api.post(PODS, document)["metadata"]["uid"]
         self.client = ServingClient(self.api, *faults)
         self.user: Pod = pod("p").uid(self.uid).obj()
         self.device_class = device_class("gpu")
@@ -234,7 +236,7 @@ def test_a_claim_that_was_freed_is_not_reported() -> None:
 
 def extended(claims: Claims) -> ResourceClaim:
     requests: dict[str, RawQuantity] = {"example.com/gpu": 1}
-    claims.user.spec.containers = [Container(name="main", resources=ResourceRequirements(requests=requests))]
+    claims.user.spec.containers = [Container(name="c", resources=ResourceRequirements(requests=requests))]
     made = claims.wanted(name="p-extended-resources-abcde")
     made.spec.devices.requests[0].name = "container-0-request-0"
     assert made.status.allocation is not None
@@ -254,7 +256,7 @@ def test_a_claim_for_extended_resources_is_made_and_the_pod_says_so() -> None:
     assert stored["status"]["reservedFor"][0]["uid"] == claims.uid
     assert claims.api.get(f"{PODS}/p")["status"]["extendedResourceClaimStatus"] == {
         "requestMappings": [
-            {"containerName": "main", "resourceName": "example.com/gpu", "requestName": "container-0-request-0"}
+            {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "container-0-request-0"}
         ],
         "resourceClaimName": "p-extended-resources-abcde",
     }

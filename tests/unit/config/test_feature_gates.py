@@ -10,12 +10,16 @@ import pytest
 
 from bayplan.config.feature_gates import (
     GATE_FIELDS,
+    GROUP_GATES,
     REFUSED,
     FeatureGateError,
     read_feature_gates,
 )
 from bayplan.config.known_gates import KNOWN_GATES
+from bayplan.config.releases import RELEASES, KubernetesRelease
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+
+OF_1_36 = RELEASES["1.36"]
 
 #: Gates that can be switched off only with those that need them.
 WITH_OTHERS = {
@@ -62,39 +66,101 @@ def handling_of(name: str) -> str:
     return "works" if name in GATE_FIELDS else "no effect"
 
 
-def test_every_field_is_a_gate_with_upstreams_default() -> None:
-    assert set(GATE_FIELDS.values()) == {field.name for field in fields(FeatureGates)}
-    assert {name: getattr(DEFAULT_GATES, field) for name, field in GATE_FIELDS.items()} == {
-        name: KNOWN_GATES[name].default for name in GATE_FIELDS
+OF_EVERY_VERSION = pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
+
+
+@OF_EVERY_VERSION
+def test_every_field_is_a_gate_with_upstreams_default(release: KubernetesRelease) -> None:
+    assert {*GATE_FIELDS.values(), "release"} == {field.name for field in fields(FeatureGates)}
+    defaults = read_feature_gates(None, release)
+    assert {name: getattr(defaults, field) for name, field in GATE_FIELDS.items()} == {
+        name: name in release.gates and release.gates[name].default for name in GATE_FIELDS
     }
+    assert defaults.release is release.behavior
+
+
+def test_without_a_version_the_gates_have_the_defaults_of_1_36() -> None:
+    assert read_feature_gates(None, OF_1_36) == DEFAULT_GATES
 
 
 def test_a_gate_is_handled_in_one_way() -> None:
-    handled = [*GATE_FIELDS, *REFUSED]
+    handled = [*(name for name in GATE_FIELDS if name not in GROUP_GATES), *REFUSED]
     assert len(handled) == len(set(handled))
-    assert not [name for name in handled if name not in KNOWN_GATES or KNOWN_GATES[name].is_locked]
+    for name in handled:
+        known = [release.gates[name] for release in RELEASES.values() if name in release.gates]
+        assert known
+        assert not all(gate.is_locked for gate in known)
 
 
-@pytest.mark.parametrize("name", GATE_FIELDS)
-def test_a_gate_that_works_is_read_both_ways(name: str) -> None:
-    default = KNOWN_GATES[name].default
-    assert getattr(read_feature_gates({name: default}), GATE_FIELDS[name]) is default
-    others = dict.fromkeys(WITH_OTHERS.get(name, "").split(), False)
-    assert getattr(read_feature_gates({name: not default, **others}), GATE_FIELDS[name]) is not default
+@OF_EVERY_VERSION
+@pytest.mark.parametrize("name", [name for name in GATE_FIELDS if name not in GROUP_GATES])
+def test_a_gate_that_works_is_read_both_ways(name: str, release: KubernetesRelease) -> None:
+    if name not in release.gates:
+        with pytest.raises(FeatureGateError, match=f"unrecognized feature gate: {name}"):
+            read_feature_gates({name: True}, release)
+        return
+    default = release.gates[name].default
+    assert getattr(read_feature_gates({name: default}, release), GATE_FIELDS[name]) is default
+    depending = (*WITH_OTHERS.get(name, "").split(), *_needing(name, release))
+    opposite = {**{other: False for other in depending if other in release.gates}, name: not default}
+    if release.gates[name].is_locked:
+        with pytest.raises(FeatureGateError, match=f"{name} to {str(not default).lower()}, feature is locked to"):
+            read_feature_gates({name: not default}, release)
+    else:
+        assert getattr(read_feature_gates(opposite, release), GATE_FIELDS[name]) is not default
 
 
+@pytest.mark.parametrize("name", sorted(GROUP_GATES))
+def test_gates_of_groups_are_for_those_who_know_groups(name: str) -> None:
+    settings = {"GenericWorkload": True, name: True}
+    assert getattr(read_feature_gates(settings, RELEASES["1.37"], with_groups=True), GATE_FIELDS[name])
+    with pytest.raises(FeatureGateError, match="bayplan schedules pods one by one"):
+        read_feature_gates(settings, RELEASES["1.37"])
+
+
+def test_groups_of_1_36_are_not_known() -> None:
+    with pytest.raises(FeatureGateError, match="GenericWorkload=true is not supported"):
+        read_feature_gates({"GenericWorkload": True}, OF_1_36, with_groups=True)
+
+
+def _needing(name: str, release: KubernetesRelease) -> list[str]:
+    """Gates that are on and need this one."""
+    return [other for other, needed in release.gate_dependencies.items() if name in needed]
+
+
+@OF_EVERY_VERSION
 @pytest.mark.parametrize("name", REFUSED)
-def test_the_default_is_accepted_and_the_opposite_refused_by_name(name: str) -> None:
-    default = KNOWN_GATES[name].default
-    assert read_feature_gates({name: default}) == DEFAULT_GATES
-    needed = {"GenericWorkload": True, "GangScheduling": True, name: not default}
+def test_the_default_is_accepted_and_the_opposite_refused_by_name(name: str, release: KubernetesRelease) -> None:
+    if name not in release.gates:
+        return
+    default = release.gates[name].default
+    assert read_feature_gates({name: default}, release) == read_feature_gates(None, release)
+    needed = dict.fromkeys((*release.gate_dependencies.get(name, ()), "GenericWorkload", "GangScheduling"), True)
+    settings = {**{other: on for other, on in needed.items() if other in release.gates}, name: not default}
     with pytest.raises(FeatureGateError, match=f"{name}={str(not default).lower()} is not supported: "):
-        read_feature_gates(needed)
+        read_feature_gates(settings, release)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("GangScheduling=true", "unrecognized feature gate: GangScheduling"),
+        ("SchedulerQueueingHints=true", "unrecognized feature gate: SchedulerQueueingHints"),
+        (
+            "NodeDeclaredFeatures=false",
+            "cannot set feature gate NodeDeclaredFeatures to false, feature is locked to true",
+        ),
+        ("DRAFractionalCapacityRange=true,DRAConsumableCapacity=false", "depends on features that are disabled"),
+    ],
+)
+def test_what_1_37_refuses(text: str, message: str) -> None:
+    with pytest.raises(FeatureGateError, match=re.escape(message)):
+        read_feature_gates(text, RELEASES["1.37"])
 
 
 @pytest.mark.parametrize("name", ["OpportunisticBatching", "SchedulerAsyncAPICalls", "HPAScaleToZero"])
 def test_gates_that_change_no_decision_are_accepted(name: str) -> None:
-    assert read_feature_gates({name: True}) == read_feature_gates({name: False}) == DEFAULT_GATES
+    assert read_feature_gates({name: True}, OF_1_36) == read_feature_gates({name: False}, OF_1_36) == DEFAULT_GATES
 
 
 @pytest.mark.parametrize(
@@ -133,22 +199,22 @@ def test_gates_that_change_no_decision_are_accepted(name: str) -> None:
 )
 def test_refused(text: str, message: str) -> None:
     with pytest.raises(FeatureGateError) as refused:
-        read_feature_gates(text)
+        read_feature_gates(text, OF_1_36)
     assert str(refused.value) == message
 
 
 def test_values_of_a_mapping_are_booleans() -> None:
     with pytest.raises(FeatureGateError, match="invalid value of VolumeLimitScaling=true, expected true or false"):
-        read_feature_gates({"VolumeLimitScaling": "true"})  # type: ignore[dict-item]
+        read_feature_gates({"VolumeLimitScaling": "true"}, OF_1_36)  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("text", ["", "GangScheduling=F,DynamicResourceAllocation=1", " GangScheduling = false ,"])
 def test_defaults_are_accepted(text: str) -> None:
-    assert read_feature_gates(text) == DEFAULT_GATES
+    assert read_feature_gates(text, OF_1_36) == DEFAULT_GATES
 
 
 def test_a_whole_stage_does_not_touch_gates_that_are_set_themselves() -> None:
-    gates = read_feature_gates("AllBeta=false,DRAExtendedResource=true,SchedulerAsyncPreemption=true")
+    gates = read_feature_gates("AllBeta=false,DRAExtendedResource=true,SchedulerAsyncPreemption=true", OF_1_36)
     assert not gates.node_declared_features
     assert gates.dra_extended_resource
-    assert read_feature_gates("AllAlpha=false,AllBeta=true,DRADeviceTaintRules=false") == DEFAULT_GATES
+    assert read_feature_gates("AllAlpha=false,AllBeta=true,DRADeviceTaintRules=false", OF_1_36) == DEFAULT_GATES

@@ -10,6 +10,7 @@ from bayplan.config.decoding import decode_struct
 from bayplan.config.defaults import (
     DEFAULT_MULTI_POINT,
     EXTENSION_POINTS,
+    GROUP_EXTENSION_POINTS,
     IMPLEMENTED_POINTS,
 )
 from bayplan.config.faults import Faults
@@ -158,7 +159,7 @@ def test_every_default_plugin_says_what_it_implements() -> None:
 
 
 def test_result_has_every_point_and_no_other() -> None:
-    assert tuple(expand({}).by_point) == EXTENSION_POINTS
+    assert tuple(expand({}).by_point) == (*EXTENSION_POINTS, *GROUP_EXTENSION_POINTS)
 
 
 @pytest.mark.parametrize(

@@ -288,9 +288,7 @@ def test_a_plugin_that_is_not_there_is_no_traceback(
 #: Points that upstream's plugin has and that another part of the core looks after here, and which.
 ELSEWHERE = {
     ("NodeResourcesFit", "placementScore"): "placements are behind a gate that is off",
-    ("VolumeBinding", "preBind"): "the scheduler writes volumes and waits for them",
     ("DynamicResources", "postFilter"): "a function that preemption's stage asks, as the chain is part of the core",
-    ("DynamicResources", "preBind"): "the scheduler writes claims and waits for the answer",
 }
 
 

@@ -74,8 +74,7 @@ def test_all_rows_some_rows_and_one_row(kind: str) -> None:
     appraisal, ground = appraisal_of(cache, info)
     expected = [asked_one_by_one(cache, info, row) for row in every.tolist()]
     values, feasible, best = appraisal.of_rows(cache.view(), ground, every)
-    ranks = cache.nodes.name_ranks()
-    totals = [None if values[row] == NOT_FEASIBLE else total_of(values, row, ranks) for row in every.tolist()]
+    totals = [None if values[row] == NOT_FEASIBLE else total_of(values.item(row)) for row in every.tolist()]
     assert totals == expected
     assert feasible == len(totals) - totals.count(None)
     assert best == (int(values.argmax()) if feasible else -1)
@@ -168,7 +167,7 @@ def test_an_outline_serves_pods_that_ask_for_other_amounts(kind: str) -> None:
     other, _ = appraisal_of(cache, cache.info(pod("other").cpu(2).memory("3Gi").obj()))
     appraisal, ground = appraisal_of(cache, info)
     expected = appraisal.of_rows(view, ground, every_row(cache.nodes.count))
-    outline = other.outline(view)
+    outline = other.outline(view, ("cpu", "memory"))
     assert outline is not None
     found = appraised_by(outline, PROFILE, info, view, ground)
     if loops.compiled is None:

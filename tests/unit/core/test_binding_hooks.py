@@ -14,7 +14,7 @@ from bayplan.core.actions import Action, Bind, Emit, SetCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Outcome
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged
-from bayplan.core.framework.contract import Wait
+from bayplan.core.framework.contract import Placement, Wait
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable
 from bayplan.core.scheduler import Scheduler
@@ -36,8 +36,8 @@ class Inspector:
         self.says = says
         self.asked: list[tuple[str, str]] = []
 
-    def pre_bind(self, pod: PodInfo, view: View, node_row: int) -> Status:
-        self.asked.append((pod.key, view.nodes.names[node_row]))
+    def pre_bind(self, pod: PodInfo, view: View, placement: Placement) -> Status:
+        self.asked.append((pod.key, placement.node_name))
         if isinstance(self.says, Exception):
             raise self.says
         return self.says

@@ -119,3 +119,18 @@ def test_a_row_that_is_put_back_has_the_version_it_had() -> None:
     with cache.trial():
         cache.remove_pod("default/p1")
         assert first != before != cache.nodes.versions != first
+
+
+def test_a_trial_inside_another_undoes_its_own_part() -> None:
+    cache = cache_of(*OBJECTS)
+    before = content_of(cache)
+    with cache.trial():
+        swap_pods(cache)
+        halfway = content_of(cache)
+        for change in (change_nominations, write_claims, free_a_port_that_two_hold):
+            with cache.trial():
+                change(cache)
+                assert content_of(cache) != halfway
+            assert content_of(cache) == halfway
+        cache.add_pod(make.pod("late").obj(), "a")
+    assert content_of(cache) == before

@@ -6,6 +6,10 @@ import pytest
 from tests.support.caches import cache_of
 from tests.support.preemption_attempts import default_profile
 
+from bayplan.analysis.placement import place_pods
+from bayplan.analysis.tie_breaks import smallest_name
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
 from bayplan.core.deciding import About, Decider
 from bayplan.core.decision import Fits
 from bayplan.core.first_sight import best_at_first_sight
@@ -90,3 +94,30 @@ def test_nothing_is_kept_of_a_pod_until_there_is_another_like_it() -> None:
         decider.decide(each, cache.view())
         kept.append(sum(about == About.DEMANDS for about, _, _ in decider._answers))
     assert kept == [0, 0, 1]
+
+
+def test_a_score_may_look_at_more_than_pods_ask_for() -> None:
+    """Storage counts in it, and no pod mentions any."""
+    scored = [{"name": name, "weight": 1} for name in ("cpu", "memory", "ephemeral-storage")]
+    fit = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "LeastAllocated", "resources": scored}}}
+    configuration = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"pluginConfig": [fit]}],
+    }
+    profiles = build_profiles(load_configuration(configuration))
+    chosen = []
+    for reuse in (True, False):
+        cache = cache_of(
+            node("a").capacity({"cpu": 8, "memory": "8Gi", "ephemeral-storage": "1Gi"}).obj(),
+            node("b").capacity({"cpu": 8, "memory": "9Gi", "ephemeral-storage": "1Gi"}).obj(),
+        )
+        placed = place_pods(
+            cache,
+            profiles,
+            [pod(f"p{size}").cpu(size).memory(f"{4 - size}Gi").obj() for size in range(1, 4)],
+            smallest_name,
+            reuse=reuse,
+        )
+        chosen.append([(decision.node, decision.total) for decision in placed.decisions])
+    assert chosen[0] == chosen[1]

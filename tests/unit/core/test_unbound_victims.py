@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -10,8 +11,8 @@ from bayplan.config.registry import build_profiles
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, SetCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Decision
-from bayplan.core.events import ObjectAdded, PermitAnswered
-from bayplan.core.framework.contract import Wait
+from bayplan.core.events import ObjectAdded
+from bayplan.core.framework.contract import Wait, WaitingPod
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.priority_sort import PrioritySort
@@ -30,6 +31,10 @@ class Patience:
 
     def permit(self, pod: PodInfo, view: View, node_row: int) -> Status | Wait:
         return SUCCESS if pod.priority else Wait(60 * SECOND)
+
+    def answer_waiting(self, waiting: Sequence[WaitingPod], view: View) -> dict[str, Status]:
+        assert waiting, "nobody is asked about nobody"
+        return {one.pod.key: SUCCESS for one in waiting if "urgent" in view.nodes.names}
 
 
 def patient_scheduler() -> Scheduler:
@@ -84,5 +89,5 @@ def test_the_preemptor_takes_the_place_at_once_and_the_victim_backs_off() -> Non
         ("default/victim", PodState.BACKOFF)
     ]
     # Permission that comes late is for nobody.
-    scheduler.observe(PermitAnswered("default/victim", "pod-default-victim", "Patience", allowed=True), NOW)
+    scheduler.observe(ObjectAdded(node("urgent").allocatable(pods=0).obj()), NOW)
     assert scheduler.decide(NOW) is None

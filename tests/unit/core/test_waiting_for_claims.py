@@ -19,6 +19,7 @@ from bayplan.core.plugins.volume_claims import BIND_COMPLETED
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
+from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import claim, node, pod, storage_class, volume
 
 CLASS = storage_class("disk", mode="WaitForFirstConsumer").obj()
@@ -55,9 +56,9 @@ def test_an_ephemeral_claim_is_waited_for() -> None:
     assert actions_of(scheduler) == [Bind("default/web", user.metadata.uid, "n")]
 
 
-def waiting_pod() -> tuple[Scheduler, PersistentVolumeClaim]:
+def waiting_pod(configuration: dict[str, Any] | None = None) -> tuple[Scheduler, PersistentVolumeClaim]:
     """A scheduler whose only pod waits on its node for a volume to be made; the claim as it was written."""
-    scheduler = build_scheduler(load_configuration(None), started_at=0)
+    scheduler = build_scheduler(load_configuration(configuration), started_at=0)
     named = claim("data").storage_class("disk").obj()
     for one in (node("n").obj(), CLASS, named, pod("web").claim("data").obj()):
         scheduler.observe(ObjectAdded(one), 0)
@@ -68,6 +69,22 @@ def waiting_pod() -> tuple[Scheduler, PersistentVolumeClaim]:
     scheduler.observe(ObjectChanged(named, selected), 0)
     assert actions_of(scheduler) == []
     return scheduler, selected
+
+
+def test_volumes_are_waited_for_as_long_as_the_configuration_says() -> None:
+    arguments = {"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 30}}
+    scheduler, _ = waiting_pod(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [{"pluginConfig": [arguments]}],
+        }
+    )
+    assert scheduler.wake_at() == 30 * SECOND
+    decision = scheduler.decide(30 * SECOND)
+    assert decision is not None
+    (condition,) = (action for action in decision.actions if isinstance(action, SetCondition))
+    assert condition.message == 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
 
 
 def without_selected_node(one: PersistentVolumeClaim, **annotations: str) -> PersistentVolumeClaim:

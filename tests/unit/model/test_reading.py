@@ -3,12 +3,14 @@
 import gzip
 import io
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bayplan.model import reading
 from bayplan.model.errors import InvalidObject
 from bayplan.model.pod import Pod
 from bayplan.model.reading import ReadResult, from_dicts, read, read_documents
@@ -208,3 +210,26 @@ def test_what_is_no_document_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(InvalidObject) as raised:
         read_documents([text, broken, tmp_path / "missing.yaml"])
     assert [Path(fault.source).name for fault in raised.value.faults] == ["text.yaml", "broken.json", "missing.yaml"]
+
+
+def fault_of(path: Path) -> str:
+    with pytest.raises(InvalidObject) as error:
+        read([path])
+    (fault,) = error.value.faults
+    return fault.message
+
+
+def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    assert "is a pipe" in fault_of(pipe)
+    assert "is not a regular file" in fault_of(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize("name", ["large.json", "large.json.gz"])
+def test_a_file_has_a_largest_size_decompressed(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "BYTES_MAX", 2 * 1024 * 1024)
+    data = b" " * (2 * 1024 * 1024 + 1)
+    file = tmp_path / name
+    file.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    assert "has more than 2 MiB" in fault_of(file)

@@ -14,6 +14,10 @@ def _explained(cluster: Served, when: str = "") -> Any:
     return asyncio.run(Explainer(cluster.registry.storage).explain("default", "web", when))
 
 
+def _verdict(answer: Any) -> Any:
+    return answer["parts"][0]
+
+
 def _bind(cluster: Served, name: str, node_name: str) -> None:
     cluster.change("Pod", name, {"spec": {"nodeName": node_name}})
 
@@ -58,9 +62,12 @@ def test_a_pod_of_the_same_name_that_was_there_before_is_forgotten() -> None:
 def test_who_had_to_go_is_known_after_they_are_gone() -> None:
     answer = _explained(_preempting())
     assert answer["moment"]["what"] == NOMINATED
-    assert answer["preemption"]["candidates"] == {"node-1": {"victims": ["default/low"], "numPDBViolations": 0}}
-    assert answer["choice"] == "node-1 is the only node where preemption helps."
-    assert answer["pod"]["node"] is None
+    assert _verdict(answer) == {
+        "part": "sentence",
+        "text": "default/web does not fit on the only node; evicting default/low from node-1 would make room.",
+        "tone": "warn",
+    }
+    assert answer["pods"] == ["default/low"]
 
 
 def test_of_a_pod_that_was_just_bound_the_binding_is_explained() -> None:
@@ -68,8 +75,8 @@ def test_of_a_pod_that_was_just_bound_the_binding_is_explained() -> None:
     _bind(cluster, "web", "node-1")
     cluster.create(pod("later", cpu="3900m"))
     _bind(cluster, "later", "node-1")
-    assert _explained(cluster)["best"] == ["node-1"]
-    assert _explained(cluster, "now")["best"] == []
+    assert _verdict(_explained(cluster))["tone"] == "good"
+    assert _verdict(_explained(cluster, "now"))["tone"] == "bad"
 
 
 def test_any_version_that_the_log_reaches_can_be_asked_for() -> None:
@@ -77,7 +84,7 @@ def test_any_version_that_the_log_reaches_can_be_asked_for() -> None:
     version = cluster.registry.storage.version
     answer = _explained(cluster, str(version - 1))
     assert answer["moment"] == {"what": BOUND, "version": version - 1, "node": "node-1"}
-    assert answer["best"] == ["node-1"]
+    assert _verdict(answer)["text"].startswith("default/web fits on the only node; node-1 wins")
     assert Moment(NOMINATED, answer["moments"][0]["version"], "node-1").version < version
 
 

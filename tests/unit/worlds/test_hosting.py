@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,8 @@ import pytest
 
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.storage.durable import StateFile
+from bayplan.apiserver.storage.durable import InvalidState, StateFile
+from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.loading import load_configuration
 from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.core.cache import Cache
@@ -27,14 +27,13 @@ from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.journal import head_of
 from bayplan.worlds.performing import Performer
 from bayplan.worlds.simulated import SimulatedWorld
-from bayplan.worlds.starting_nodes import plain_nodes
 
 
 @contextmanager
 def surviving_cluster(folder: Path) -> Iterator[tuple[LiveCluster, BugReports]]:
     bugs = BugReports(lambda *_, **__: None, head_of(load_configuration(None), None, ""), folder / "bugs")
     hosting = Hosting(token="t", speed=100.0, bugs=bugs)
-    running = LiveCluster(HostedCluster(hosting, plain_nodes(2, time.time_ns())), "t", folder)
+    running = LiveCluster(hosting, 2, folder)
     try:
         yield running, bugs
     finally:
@@ -145,3 +144,29 @@ def test_a_cluster_that_cannot_start_gives_its_state_back(tmp_path: Path) -> Non
             HostedCluster(hosting)
     StateFile(tmp_path / "state").close()
     assert kept.tb is not None, "kept, and with it whatever was not closed"
+
+
+def test_a_state_file_whose_documents_make_no_sense_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    state = StateFile(path)
+    storage = Storage(durable=state)
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "default"},
+        "spec": {"priority": "x"},
+    }
+    storage.add("pods", pod)
+    state.close()
+    with pytest.raises(InvalidState, match="damaged"):
+        HostedCluster(Hosting(token="t", state=path))
+
+
+def test_a_pod_ends_as_its_command_says(tmp_path: Path) -> None:
+    pod = wanted("job")
+    pod["spec"]["containers"][0]["command"] = ["sh", "-c", "sleep 1; exit 3"]
+    pod["spec"]["restartPolicy"] = "Never"
+    with surviving_cluster(tmp_path) as (running, _):
+        running.apply(pod)
+        (container,) = running.wait_until("pod/job failed")["status"]["containerStatuses"]
+    assert container["state"]["terminated"]["exitCode"] == 3

@@ -80,7 +80,7 @@ FIELDS: Final = {
         "name generate_name namespace node_name nominated_node_name priority_class_name namespaces claim_name"
         " storage_class_name volume_name volume_attributes_class_name current_volume_attributes_class_name"
         " resource_claim_name resource_claim_template_name current_revision update_revision persistent_volume_name"
-        " request pool device_class_name device counter_set fingerprint",
+        " request pool device_class_name device counter_set fingerprint hostname",
     ),
     **_rules(Rule.SCHEDULER, "scheduler_name"),
     **_rules(Rule.UID, "uid share_id"),
@@ -94,7 +94,7 @@ FIELDS: Final = {
     **_rules(Rule.KIND, "kind"),
     **_rules(Rule.LABELS, "labels node_selector match_labels selector"),
     **_rules(Rule.ANNOTATIONS, "annotations"),
-    **_rules(Rule.KEY, "key finalizers topology_key match_label_keys mismatch_label_keys topology_keys"),
+    **_rules(Rule.KEY, "key finalizers topology_key match_label_keys mismatch_label_keys topology_keys managed_by"),
     **_rules(Rule.VALUE, "values"),
     **_rules(Rule.CONDITION, "type binding_conditions binding_failure_conditions"),
     **_rules(Rule.GROUP, "api_version api_group"),

@@ -45,9 +45,14 @@ class Asking:
         tell: Tell | None = None,
     ) -> Asking:
         """Raises InvalidObject for a configuration that kube-scheduler would reject."""
-        configuration = load_configuration(config, feature_gates)
+        configuration = load_configuration(config, feature_gates, release=cluster.release)
         own_schedulers = own_schedulers_of(configuration, foreign_victims)
         return cls(cluster, configuration, build_profiles(configuration), own_schedulers, tell or _tell_nobody)
+
+    @property
+    def has_default_profiles(self) -> bool:
+        """Whether pods are decided on as without a configuration."""
+        return self.configuration.profiles == load_configuration(None, release=self.cluster.release).profiles
 
     def of(self, cluster: Cluster) -> Asking:
         """The same about another cluster."""

@@ -24,7 +24,7 @@ from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.node_templates import nodes_like
 from bayplan.analysis.workload_pods import label
 from bayplan.controllers.nodes.taint_eviction import seconds_to_stay
-from bayplan.controllers.ownership import WORKLOADS, Ownership, Workload, controller_of_kind, is_active
+from bayplan.controllers.ownership import WORKLOADS, Workload, controller_of_kind, is_active
 from bayplan.controllers.workloads.daemon_placement import DaemonPlaces, daemon_template
 from bayplan.controllers.workloads.deletion_order import first_to_delete
 from bayplan.controllers.workloads.rollout import ON_DELETE
@@ -104,8 +104,8 @@ def changed(cluster: Cluster, change: Change) -> Changed:
     sources = {**cluster.sources, **change.sources}
     with locating(sources):
         objects, replaced = applied([obj for obj in deletion.objects if id(obj) not in gone], change.apply)
-    after = Cluster(_recounted([*objects, *change.add_nodes], replaced), sources=sources)
-    reactions = _Reactions(after.objects, replaced)
+    after = cluster.like(_recounted([*objects, *change.add_nodes], replaced), sources)
+    reactions = _Reactions(after, replaced)
     losses = [*deletion.losses, *reactions.losses()]
     start = _with_pods(after, gone.values()) if gone else after
     updates = list(_updates(replaced))
@@ -116,16 +116,16 @@ def _with_pods(cluster: Cluster, pods: Collection[Pod]) -> Cluster:
     """The cluster with these pods in place of others that have their names."""
     names = {object_key(pod) for pod in pods}
     others = [obj for obj in cluster.objects if not (isinstance(obj, Pod) and object_key(obj) in names)]
-    return Cluster([*others, *pods], sources=cluster.sources)
+    return cluster.like([*others, *pods])
 
 
 class _Reactions:
     """What controllers do about objects that were replaced."""
 
-    def __init__(self, objects: Sequence[Object], replaced: Sequence[Replaced]) -> None:
+    def __init__(self, cluster: Cluster, replaced: Sequence[Replaced]) -> None:
         self._replaced = replaced
-        self._owners = Ownership(objects)
-        self._objects = objects
+        self._owners = cluster.ownership
+        self._objects = cluster.objects
 
     @cached_property
     def now(self) -> int:

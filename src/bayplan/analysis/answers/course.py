@@ -20,9 +20,11 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.budget_ledger import BudgetLedger
 from bayplan.analysis.answers.replacements import Replacements, comes_back
 from bayplan.analysis.device_claims import templates_among, with_claims_made
+from bayplan.analysis.placement import Placer
 from bayplan.analysis.references import POD
 from bayplan.config.registry import queue_order
 from bayplan.controllers.ownership import controller_reference
+from bayplan.core.cache import Cache
 from bayplan.core.preemption.prepare import let_go
 from bayplan.model.conditions import TRUE
 from bayplan.model.kinds import Object, object_key
@@ -91,16 +93,17 @@ class Waiting:
 class Course:
     """A cluster in which things happen one after another."""
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: Asking, cache: Cache | None = None, placer: Placer | None = None) -> None:
+        """`cache` is one of the cluster, with a `placer` for it; they are made if they are not given."""
         cluster = asking.cluster
-        self.cache = asking.cache()
+        self.cache = cache or asking.cache()
         self.budgets = BudgetLedger(self.cache)
         self.pods = {key: pod for key, pod in cluster.pods.items() if _runs(pod)}
         self.nodes = {obj.metadata.name: obj for obj in cluster.objects if isinstance(obj, Node)}
         self.waiting: dict[str, Waiting] = {}
         self.departures: list[Departure] = []
         self.arrivals: list[Arrival] = []
-        self._placer = asking.placer(self.cache)
+        self._placer = placer or asking.placer(self.cache)
         self._profiles = asking.profiles
         self._order = queue_order(asking.profiles)
         self._replacements = Replacements(cluster.objects)

@@ -71,8 +71,9 @@ def least_disruption(
     key = asking.cluster.wanted(wanted, namespace).subject.key
     cache = asking.cache(without=key)
     pod = asking.pending(wanted, cache, namespace)
-    view = cache.view()
-    kind = kind_of(asking.profile_of(pod), cache.info(pod), view)
+    info = cache.info(pod)
+    view = cache.view()  # after the pod, which may ask for what no node has
+    kind = kind_of(asking.profile_of(pod), info, view)
     search = _Search(asking, cache, view, kind, seconds)
     search.run()
     fits = bool(search.victims) and _fits_without(asking, cache, pod, search.victims)

@@ -24,10 +24,9 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import Node, NodeSpec, Taint
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
-from bayplan.model.well_known import BETA_ZONE, HOSTNAME, NODE_STATE_TAINTS, ZONE
+from bayplan.model.well_known import BETA_ZONE, HOSTNAME, INSTANCE_TYPE, NODE_STATE_TAINTS, ZONE
 from bayplan.model.workloads import DaemonSet
 
-INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 KINDS_MAX = 6
 NODES_MAX = 10_000
 

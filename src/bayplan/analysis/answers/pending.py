@@ -81,7 +81,7 @@ def pending_pods(asking: Asking, namespace: str = "", selector: str = "") -> Pen
     tried = _chosen(cluster.prepared(queue.keys, cache), namespace, wanted)
     held_back = {**queue.gated, **foreign}
     untried = _chosen((cluster.find_pod(key) for key in held_back), namespace, wanted)
-    ownership = Ownership(cluster.objects)
+    ownership = cluster.ownership
     groups = [*_tried_groups(asking, cache, tried, ownership), *_untried_groups(untried, held_back, ownership)]
     return PendingPods(tuple(groups), namespace, selector)
 
@@ -91,11 +91,11 @@ def _chosen(pods: Iterable[Pod], namespace: str, wanted: LabelTest) -> list[Pod]
 
 
 def _tried_groups(asking: Asking, cache: Cache, pods: Iterable[Pod], ownership: Ownership) -> Iterable[PendingGroup]:
-    view = cache.view()
     groups: dict[tuple[str, PodShape], list[Pod]] = {}  # with the shapes themselves: they are forgotten otherwise
     for pod in pods:
         workload = short_name(workload_of(pod, ownership))
         groups.setdefault((workload, cache.info(pod).shape), []).append(pod)
+    view = cache.view()  # after the pods, which may ask for what no node has
     for (workload, _), alike in groups.items():
         first = alike[0]
         profile, info = asking.profile_of(first), cache.info(first)

@@ -43,4 +43,4 @@ def cluster_after(course: Course, cluster: Cluster) -> Cluster:
     waiting = [cluster.pods[key] for key in (*course.waiting, *course.held_back) if key in cluster.pods]
     planned = {id(new.origin): new.origin for key in course.pods if (new := cluster.planned(key)) is not None}
     along = [obj for origin in planned.values() for obj in origin.along]
-    return Cluster([*others, *along, *course.pods.values(), *waiting], sources=cluster.sources)
+    return cluster.like([*others, *along, *course.pods.values(), *waiting])

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayplan.analysis.answers.headroom import Amounts
-from bayplan.analysis.answers.nodes_needed import INSTANCE_TYPE
 from bayplan.core.plugins.node_resources_fit import TOO_MANY_PODS
 from bayplan.core.snapshot import View
 from bayplan.model.node import Node
-from bayplan.model.well_known import NODE_STATE_TAINTS
+from bayplan.model.well_known import INSTANCE_TYPE, NODE_STATE_TAINTS
 
 _INSUFFICIENT = "Insufficient "
 

@@ -36,13 +36,14 @@ from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import ConfigSource, Configuration, load_configuration
 from bayplan.config.own_settings import SafetySettings, with_settings
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
 from bayplan.model.reading import locating
 from bayplan.model.time_units import HOUR, SECOND
@@ -104,6 +105,7 @@ class Simulation:
             last = max(last, round(arrivals.last_seconds * SECOND))
         self.until_ns = last + HOUR if self.options.until_ns is None else self.options.until_ns
         self.started_at = _start_of(cluster.objects)
+        self._release = cluster.release
         self._inputs = inputs_mark(cluster.objects, planned, arrivals, self.options.latencies)
         self._interrupts = Interrupts()
         self._refusals: dict[str, str] = {}  # why pending pods were last refused
@@ -127,7 +129,7 @@ class Simulation:
     def _build(
         self, objects: Iterable[Object], draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
     ) -> None:
-        configuration = load_configuration(self.options.config, self.options.feature_gates)
+        configuration = load_configuration(self.options.config, self.options.feature_gates, release=self._release)
         if self.options.wakeups is not None:
             configuration = replace(configuration, wakeups=self.options.wakeups)
         configuration = replace(configuration, safety=with_settings(configuration.safety, self.options.safety))
@@ -151,6 +153,8 @@ class Simulation:
         }
         if self.options.feature_gates:
             head["featureGates"] = self.options.feature_gates
+        if self._release is not DEFAULT_RELEASE:
+            head["kubernetesVersion"] = self._release.version
         if self._extenders:
             head["extenders"] = True
         self._journal = journal(head) if journal is not None else None
@@ -309,7 +313,12 @@ def simulate(
     plans = load_timeline(timeline) if isinstance(timeline, str | Path) else timeline
     played = load_trace(trace) if isinstance(trace, str) else trace
     if played is not None:
-        cluster = Cluster(played.joined_to(cluster.objects), cluster.skipped, cluster.sources)
+        cluster = Cluster(
+            played.joined_to(cluster.objects),
+            cluster.skipped,
+            cluster.sources,
+            kubernetes_version=cluster.kubernetes_version,
+        )
     name = str(config) if config is not None and not isinstance(config, dict) else "default"
     chosen = _wakeups(wakeups)
     options = Options(
@@ -363,7 +372,7 @@ def _start_of(objects: Iterable[Object]) -> int:
 def _filled_store(objects: Iterable[Object], now: int) -> Store:
     store = Store()
     try:
-        store.load(objects, now)
+        store.load([obj for obj in objects if type(obj).__name__ in KINDS], now)
     except ApiError as error:
         raise InvalidObject([Fault("", "", "", str(error))]) from error
     return store

@@ -21,6 +21,7 @@ class ClusterView(Protocol):
 
 EVENTS = built_in("", "events")
 NAMESPACES = built_in("", "namespaces")
+NODES = built_in("", "nodes")
 LIMIT_RANGES = built_in("", "limitranges")
 RESOURCE_QUOTAS = built_in("", "resourcequotas")
 SERVICES = built_in("", "services")

@@ -15,6 +15,9 @@ from bayplan.model.timestamps import format_time
 
 Definition = Mapping[str, Any]
 
+CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+"""Keeps a definition that is deleted until its objects are gone."""
+
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _TERMINATING_VERBS = ("delete", "deletecollection", "get", "list", "watch")
 _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
@@ -90,6 +93,30 @@ def established_status(definition: Definition, others: Iterable[Definition], now
         "acceptedNames": accepted,
         "storedVersions": _stored_versions(definition),
     }
+
+
+def deleted(definition: dict[str, Any], now: int) -> dict[str, Any]:
+    """A definition after the first request to delete it: it stays until its objects are gone."""
+    # Upstream: apiextensions-apiserver/pkg/registry/customresourcedefinition/etcd.go Delete (v1.36).
+    finalizers = definition["metadata"].get("finalizers") or []
+    if CLEANUP_FINALIZER not in finalizers:
+        finalizers = [*finalizers, CLEANUP_FINALIZER]
+    metadata = {**definition["metadata"], "deletionTimestamp": format_time(now), "finalizers": finalizers}
+    text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+    marked = {**definition, "metadata": metadata}
+    return with_condition(marked, "Terminating", "True", "InstanceDeletionPending", text, now)
+
+
+def with_condition(
+    definition: dict[str, Any], kind: str, status: str, reason: str, message: str, now: int
+) -> dict[str, Any]:
+    """The definition with a condition of its status set; itself if it has that already."""
+    condition = _kept(definition, _new_condition(kind, status, reason, message, format_time(now)))
+    if _condition(definition, kind) == condition:
+        return definition
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    others = [other for other in conditions if other["type"] != kind]
+    return {**definition, "status": {**(definition.get("status") or {}), "conditions": [*others, condition]}}
 
 
 def _may_conflict(definition: Definition, other: Definition) -> bool:

@@ -10,15 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 from bayplan.apiserver.custom_resources.structural import UNSET, Schema
+from bayplan.apiserver.schema.messages import message
+from bayplan.apiserver.schema.pruning import pruned
+from bayplan.apiserver.schema.strictness import check
 
 _OF_EVERY_OBJECT = ("apiVersion", "kind", "metadata")
+_METADATA = message("meta.v1.ObjectMeta")
 
 
 def prune(document: dict[str, Any], schema: Schema) -> tuple[dict[str, Any], list[str]]:
     """The document without unknown fields, and their paths in alphabetical order."""
     unknown: list[str] = []
-    pruned = _pruned(document, schema, "", unknown, is_object=True)
-    return pruned, sorted(unknown)
+    return _pruned(document, schema, "", unknown, is_object=True), sorted(unknown)
 
 
 def _pruned(value: Any, schema: Schema | None, path: str, unknown: list[str], *, is_object: bool = False) -> Any:
@@ -58,7 +61,7 @@ def _pruned_object(
     for key, item in value.items():
         inner = None if schema is None else schema.of_field(key)
         if is_object and key in _OF_EVERY_OBJECT:
-            kept[key] = item
+            kept[key] = _pruned_metadata(item, path, unknown) if key == "metadata" else item
         elif inner is not None:
             kept[key] = _pruned(item, inner, f"{path}.{key}" if path else key, unknown)
         elif keeps:
@@ -66,6 +69,17 @@ def _pruned_object(
         else:
             unknown.append(f"{path}.{key}" if path else key)
     return kept
+
+
+def _pruned_metadata(metadata: Any, path: str, unknown: list[str]) -> Any:
+    if not isinstance(metadata, dict):
+        return metadata
+    strange = check(metadata, _METADATA).strict
+    if not strange:
+        return metadata
+    prefix = f"{path}.metadata." if path else "metadata."
+    unknown.extend(prefix + fault.removeprefix('unknown field "').removesuffix('"') for fault in strange)
+    return pruned(metadata, _METADATA)
 
 
 def without_nulls(value: Any, schema: Schema | None) -> Any:

@@ -1,26 +1,24 @@
 """Rules of a schema in CEL (`x-kubernetes-validations`), asked about each value that they stand at.
 
 `self` is the value, `oldSelf` what stood there before an update; a rule that looks at `oldSelf` is only asked about
-updates. What has not changed is not judged again. Rules that do not compile here are left out: `model.cel` says which
-functions it knows. Times are text here, and sets compare in order.
+updates. What has not changed is not judged again. A rule that does not compile holds for nothing. All rules of one
+object share a budget. Times are text here, and sets compare in order.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from bayplan.apiserver.custom_resources import faults
 from bayplan.apiserver.custom_resources.structural import UNSET, Schema
 from bayplan.model.cel.environment import new_environment
-from bayplan.model.cel.evaluation import CostLimitError, compile_tree
+from bayplan.model.cel.evaluation import CostLimitError, Program, compile_tree
 from bayplan.model.cel.syntax import decode
 from bayplan.model.cel.values import NO_SUCH_OVERLOAD, NONE, CelError, OptionalValue
 from bayplan.store.errors import Cause
-
-Program = Callable[[Mapping[str, Any]], Any]
 
 NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid; "
@@ -38,11 +36,32 @@ _RESERVED = frozenset(
 """Words of CEL that no field can be named by."""
 
 
+#: What the rules of one object may cost together. Upstream: RuntimeCELCostBudget (v1.36).
+OBJECT_COST_MAX = 10_000_000
+OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+class _Budget:
+    """What the rules of one object may still cost."""
+
+    def __init__(self) -> None:
+        self._left = OBJECT_COST_MAX
+
+    @property
+    def is_spent(self) -> bool:
+        return self._left < 0
+
+    def spend(self, cost: int) -> bool:
+        """Whether there was enough left."""
+        self._left -= cost
+        return not self.is_spent
+
+
 def rule_faults(value: Any, schema: Schema, old: Any = UNSET) -> Iterator[Cause]:
     """Rules that do not hold, of the whole document."""
     if schema.has_rules:
         old_view = UNSET if old is UNSET else _view(old, schema)
-        yield from _faults(value, _view(value, schema), schema, "", old_view)
+        yield from _faults(value, _view(value, schema), schema, "", old_view, _Budget())
 
 
 def _view(value: Any, schema: Schema | None) -> Any:
@@ -61,34 +80,35 @@ def _of_field(schema: Schema | None, key: str) -> Schema | None:
 
 
 def _key(key: str, schema: Schema | None) -> str:
-    return _escaped(key) if schema is not None and key in schema.properties else key
+    return escaped(key) if schema is not None and key in schema.properties else key
 
 
 @lru_cache(maxsize=4_096)
-def _escaped(name: str) -> str:
+def escaped(name: str) -> str:
+    """A property's name as expressions write it."""
     # Upstream: apiserver/pkg/cel/escaping.go (v1.36).
     if name in _RESERVED:
         return f"__{name}__"
     return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], name)
 
 
-def _faults(value: Any, view: Any, schema: Schema, path: str, old: Any) -> Iterator[Cause]:
+def _faults(value: Any, view: Any, schema: Schema, path: str, old: Any, budget: _Budget) -> Iterator[Cause]:
     if value is None or not schema.has_rules:
         return
     for rule in schema.rules:
-        yield from _judge(rule, value, view, schema, path, old)
+        yield from _judge(rule, value, view, schema, path, old, budget)
     if isinstance(value, dict):
         for key, item in value.items():
             inner, name = schema.of_field(key), _key(key, schema)
             if inner is not None:
                 inner_path = f"{path}.{key}" if key in schema.properties else f"{path}[{key}]"
                 old_item = old.get(name, UNSET) if isinstance(old, dict) else UNSET
-                yield from _faults(item, view[name], inner, inner_path, old_item)
+                yield from _faults(item, view[name], inner, inner_path, old_item, budget)
     elif isinstance(value, list) and schema.items is not None:
         old_items = _old_items(schema, old)
         for position, item in enumerate(value):
             old_item = old_items.get(_map_key(view[position], schema), UNSET)
-            yield from _faults(item, view[position], schema.items, f"{path}[{position}]", old_item)
+            yield from _faults(item, view[position], schema.items, f"{path}[{position}]", old_item, budget)
 
 
 def _old_items(schema: Schema, old: Any) -> dict[tuple[Any, ...], Any]:
@@ -98,27 +118,35 @@ def _old_items(schema: Schema, old: Any) -> dict[tuple[Any, ...], Any]:
 
 
 def _map_key(item: Any, schema: Schema) -> tuple[Any, ...]:
-    return tuple(str(item.get(_escaped(key))) for key in schema.list_map_keys) if isinstance(item, dict) else ()
+    return tuple(str(item.get(escaped(key))) for key in schema.list_map_keys) if isinstance(item, dict) else ()
 
 
-def _judge(rule: Mapping[str, Any], value: Any, view: Any, schema: Schema, path: str, old: Any) -> Iterator[Cause]:
+def _judge(
+    rule: Mapping[str, Any], value: Any, view: Any, schema: Schema, path: str, old: Any, budget: _Budget
+) -> Iterator[Cause]:
     uses_old = _OLD_SELF.search(rule["rule"]) is not None
     is_optional = bool(rule.get("optionalOldSelf"))
     if uses_old and old is UNSET and not is_optional:
         return
     if not uses_old and old is not UNSET and view == old:
         return
+    if budget.is_spent:
+        return
     program = _program(rule["rule"])
     if program is None:
+        # Such a rule is refused when its definition is written; an older server took some of them.
+        yield faults.invalid(path, schema.type, f"rule compile error: {rule['rule']}")
         return
     old_self = (NONE if old is UNSET else OptionalValue(True, old)) if is_optional else old
     variables = {"self": view, "oldSelf": old_self}
-    try:
-        holds = program(variables) is True
-    except CelError as problem:
-        yield faults.invalid(path, schema.type, _failure(problem, rule))
-        return
-    if not holds:
+    holds, cost = program.metered(variables)
+    if not budget.spend(cost):
+        yield faults.invalid(path, schema.type, OUT_OF_BUDGET)
+    elif isinstance(holds, CelError):
+        if isinstance(holds, CostLimitError):
+            budget.spend(OBJECT_COST_MAX)
+        yield faults.invalid(path, schema.type, _failure(holds, rule))
+    elif holds is not True:
         yield _broken(rule, value, schema, path, _message(rule, variables))
 
 

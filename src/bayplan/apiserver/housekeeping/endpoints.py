@@ -1,7 +1,7 @@
 """Services with a selector get their Endpoints and their EndpointSlice.
 
 Takes services and pods as they change. Pods here have addresses only if somebody has written them into their status;
-those that have none are no endpoints, as with Kubernetes. One slice holds all endpoints of a service.
+those that have none are no endpoints, as with Kubernetes. One slice holds all endpoints with the same ports.
 """
 
 from __future__ import annotations
@@ -92,18 +92,30 @@ def _write(registry: Registry, service: Document, now: int) -> None:
         and pod["status"].get("phase") not in FINISHED_PHASES
         and selector <= (pod["metadata"].get("labels") or {}).items()
     ]
-    subsets = {"subsets": [_subset(service, pods)]} if pods else {}
+    groups = _by_ports(service, pods)
+    subsets = {"subsets": [_subset(service, group) for group in groups]} if pods else {}
     _put(
         registry, ENDPOINTS, name, {"apiVersion": "v1", "kind": "Endpoints", **subsets}, _labels(service, _MANAGED), now
     )
-    endpoints = {
-        "apiVersion": SLICES.api_version,
-        "kind": SLICES.kind,
-        "addressType": "IPv4",
-        "endpoints": [_endpoint(pod) for pod in pods] or None,
-        "ports": _ports(service, pods) or None,
-    }
-    _put_slice(registry, service, endpoints, now)
+    slices = [
+        {
+            "apiVersion": SLICES.api_version,
+            "kind": SLICES.kind,
+            "addressType": "IPv4",
+            "endpoints": [_endpoint(pod) for pod in group] or None,
+            "ports": _ports(service, group) or None,
+        }
+        for group in groups or [[]]
+    ]
+    _put_slices(registry, service, slices, now)
+
+
+def _by_ports(service: Document, pods: list[Document]) -> list[list[Document]]:
+    """Pods that are reached at the same ports together: named ports may differ from pod to pod."""
+    groups: dict[str, list[Document]] = {}
+    for pod in pods:
+        groups.setdefault(str(_ports(service, [pod])), []).append(pod)
+    return [*groups.values()]
 
 
 def _labels(service: Document, managed: str) -> Document:
@@ -142,7 +154,7 @@ def _put(registry: Registry, resource: Resource, name: str, wanted: Document, me
     )
 
 
-def _put_slice(registry: Registry, service: Document, wanted: Document, now: int) -> None:
+def _put_slices(registry: Registry, service: Document, wanted: list[Document], now: int) -> None:
     meta = service["metadata"]
     mine = [
         known
@@ -150,9 +162,21 @@ def _put_slice(registry: Registry, service: Document, wanted: Document, now: int
         if any(owner["uid"] == meta["uid"] for owner in known["metadata"].get("ownerReferences") or ())
     ]
     metadata = _labels(service, _SLICE_MANAGED)
-    if mine:
-        _put(registry, SLICES, mine[0]["metadata"]["name"], wanted, metadata, now)
-        return
+    # A slice keeps its ports as long as there is an endpoint for them.
+    free = [known for known in mine if not any(known.get("ports") == one["ports"] for one in wanted)]
+    for one in wanted:
+        same = next((known for known in mine if known.get("ports") == one["ports"]), None)
+        taken = same or (free.pop() if free else None)
+        if taken is None:
+            _add_slice(registry, service, one, metadata, now)
+        else:
+            _put(registry, SLICES, taken["metadata"]["name"], one, metadata, now)
+    for known in free:
+        registry.delete(SLICES, meta["namespace"], known["metadata"]["name"], _AT_ONCE, now)
+
+
+def _add_slice(registry: Registry, service: Document, wanted: Document, metadata: Document, now: int) -> None:
+    meta = service["metadata"]
     owner = {
         "apiVersion": "v1",
         "kind": "Service",

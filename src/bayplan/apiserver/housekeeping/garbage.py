@@ -42,7 +42,7 @@ class GarbageCollector:
         uid = change.new.uid
         metadata = change.new.document["metadata"]
         if change.old is not None:
-            self._disown(uid, change.old.document)
+            self._disown(uid, change.old.document, metadata.get("ownerReferences"))
         if change.type == DELETED:
             self._observe_gone(uid, change.new.document)
             return
@@ -54,13 +54,22 @@ class GarbageCollector:
         if "deletionTimestamp" in metadata and not _FINALIZERS.isdisjoint(metadata.get("finalizers") or ()):
             self._due[uid] = None
 
-    def _disown(self, uid: str, document: Document) -> None:
-        for reference in document["metadata"].get("ownerReferences") or ():
+    def _disown(self, uid: str, document: Document, next_references: list[Document] | None) -> None:
+        references = document["metadata"].get("ownerReferences")
+        for reference in references or ():
             owned = self._owned.get(reference["uid"])
             if owned is not None:
                 owned.pop(uid, None)
                 if not owned:
                     del self._owned[reference["uid"]]
+        if references != next_references:
+            self._let_ending_owners_look(references)
+
+    def _let_ending_owners_look(self, references: list[Document] | None) -> None:
+        for reference in references or ():
+            owner = self._entries.get(reference["uid"])
+            if owner is not None and "deletionTimestamp" in owner[1].document["metadata"]:
+                self._due[reference["uid"]] = None
 
     def _observe_gone(self, uid: str, document: Document) -> None:
         self._entries.pop(uid, None)
@@ -69,10 +78,7 @@ class GarbageCollector:
             del self._gone[next(iter(self._gone))]
         if uid in self._owned:
             self._due[uid] = None
-        for reference in document["metadata"].get("ownerReferences") or ():
-            owner = self._entries.get(reference["uid"])
-            if owner is not None and "deletionTimestamp" in owner[1].document["metadata"]:
-                self._due[reference["uid"]] = None
+        self._let_ending_owners_look(document["metadata"].get("ownerReferences"))
 
     def reconcile(self, registry: Registry, now: int) -> None:
         due, self._due = self._due, {}
@@ -84,42 +90,62 @@ class GarbageCollector:
                     self._collect(registry, uid, now)
 
     def _collect(self, registry: Registry, uid: str, now: int) -> None:
-        for entry in self._dependents(uid):
-            references = entry.document["metadata"].get("ownerReferences") or []
-            others = [one for one in references if one["uid"] != uid and one["uid"] not in self._gone]
-            if others:
-                _keep_references(registry, entry, others, now)
-            else:
-                _delete(registry, entry, _propagation_of(entry.document), now)
+        for resource, entry in self._dependents(uid):
+            self._attempt_to_delete(registry, resource, entry, now)
+
+    def _attempt_to_delete(self, registry: Registry, resource: str, entry: Entry, now: int) -> None:
+        """Deletes a dependent without living owners; one that has some loses its references to the others."""
+        # Upstream: pkg/controller/garbagecollector/garbagecollector.go attemptToDeleteItem (v1.36).
+        if "deletionTimestamp" in entry.document["metadata"]:
+            return
+        references = entry.document["metadata"].get("ownerReferences") or []
+        waiting = [one for one in references if self._awaits_dependents(one["uid"])]
+        living = [one for one in references if one not in waiting and one["uid"] not in self._gone]
+        if living:
+            _modify(registry, resource, entry, now, ownerReferences=living)
+        elif waiting and entry.uid in self._owned:
+            if any(self._awaits_dependents(uid) for uid in self._owned[entry.uid]):
+                # A circle of owners: none of them could go before the others.
+                unblocked = [{**one, "blockOwnerDeletion": False} for one in references]
+                _modify(registry, resource, entry, now, ownerReferences=unblocked)
+            _delete(registry, resource, entry, FOREGROUND, now)
+        else:
+            _delete(registry, resource, entry, _propagation_of(entry.document), now)
+
+    def _awaits_dependents(self, uid: str) -> bool:
+        """Whether this is an owner that goes after its dependents, and has been deleted."""
+        found = self._entries.get(uid)
+        if found is None:
+            return False
+        metadata = found[1].document["metadata"]
+        return "deletionTimestamp" in metadata and FOREGROUND_FINALIZER in (metadata.get("finalizers") or ())
 
     def _finish(self, registry: Registry, uid: str, now: int) -> None:
         """Goes on with an owner that is to end only after its dependents, or without them."""
-        owner = self._entries[uid][1]
+        resource, owner = self._entries[uid]
         finalizers = owner.document["metadata"].get("finalizers") or []
         if ORPHAN_FINALIZER in finalizers:
-            for entry in self._dependents(uid):
+            for kind, entry in self._dependents(uid):
                 references = entry.document["metadata"]["ownerReferences"]
-                _keep_references(registry, entry, [one for one in references if one["uid"] != uid], now)
-            _take_finalizer(registry, owner, ORPHAN_FINALIZER, now)
+                left = [one for one in references if one["uid"] != uid]
+                _modify(registry, kind, entry, now, ownerReferences=left or None)
+            _take_finalizer(registry, resource, owner, ORPHAN_FINALIZER, now)
         elif FOREGROUND_FINALIZER in finalizers:
-            self._delete_dependents_first(registry, owner, now)
+            self._delete_dependents_first(registry, resource, owner, now)
 
-    def _delete_dependents_first(self, registry: Registry, owner: Entry, now: int) -> None:
+    def _delete_dependents_first(self, registry: Registry, resource: str, owner: Entry, now: int) -> None:
         # Upstream: pkg/controller/garbagecollector/garbagecollector.go processDeletingDependentsItem (v1.36).
         dependents = self._dependents(owner.uid)
-        if not any(_blocks(entry.document, owner.uid) for entry in dependents):
-            _take_finalizer(registry, owner, FOREGROUND_FINALIZER, now)
+        if not any(_blocks(entry.document, owner.uid) for _, entry in dependents):
+            _take_finalizer(registry, resource, owner, FOREGROUND_FINALIZER, now)
             return
-        for entry in dependents:
-            references = entry.document["metadata"]["ownerReferences"]
-            has_others = any(one["uid"] != owner.uid and one["uid"] not in self._gone for one in references)
-            if "deletionTimestamp" not in entry.document["metadata"] and not has_others:
-                owns_some = entry.uid in self._owned
-                _delete(registry, entry, FOREGROUND if owns_some else _propagation_of(entry.document), now)
+        for kind, entry in dependents:
+            self._attempt_to_delete(registry, kind, entry, now)
 
-    def _dependents(self, uid: str) -> list[Entry]:
+    def _dependents(self, uid: str) -> list[tuple[str, Entry]]:
+        """Those of an owner, each with the resource it is stored as."""
         found = (self._entries.get(owned) for owned in [*self._owned.get(uid, ())])
-        return [entry for _, entry in filter(None, found)]
+        return [*filter(None, found)]
 
 
 def _blocks(document: Document, uid: str) -> bool:
@@ -136,27 +162,21 @@ def _propagation_of(document: Document) -> str:
     return FOREGROUND if FOREGROUND_FINALIZER in finalizers else BACKGROUND
 
 
-def _delete(registry: Registry, entry: Entry, propagation: str, now: int) -> None:
-    if "deletionTimestamp" in entry.document["metadata"]:
-        return
-    resource = registry.catalogue.of_kind(entry.api_version, entry.kind)
+def _delete(registry: Registry, stored_as: str, entry: Entry, propagation: str, now: int) -> None:
+    resource = registry.catalogue.stored(stored_as)
     if resource is not None:
         request = Request(None, entry.uid, None, propagation)
         with suppress(ApiError):
             registry.delete(resource, entry.namespace, entry.name, request, now)
 
 
-def _keep_references(registry: Registry, entry: Entry, references: list[Document], now: int) -> None:
-    _modify(registry, entry, now, ownerReferences=references or None)
-
-
-def _take_finalizer(registry: Registry, entry: Entry, finalizer: str, now: int) -> None:
+def _take_finalizer(registry: Registry, stored_as: str, entry: Entry, finalizer: str, now: int) -> None:
     finalizers = [other for other in entry.document["metadata"].get("finalizers") or () if other != finalizer]
-    _modify(registry, entry, now, finalizers=finalizers or None)
+    _modify(registry, stored_as, entry, now, finalizers=finalizers or None)
 
 
-def _modify(registry: Registry, entry: Entry, now: int, **changes: object) -> None:
-    resource = registry.catalogue.of_kind(entry.api_version, entry.kind)
+def _modify(registry: Registry, stored_as: str, entry: Entry, now: int, **changes: object) -> None:
+    resource = registry.catalogue.stored(stored_as)
     if resource is not None:
         with suppress(ApiError):
             registry.update(

@@ -1,22 +1,25 @@
 """Namespaces: what each of them has from the beginning, and how one ends.
 
 A new namespace gets its default ServiceAccount and, if the server has a certificate, the ConfigMap that pods find it
-in; both come back when somebody deletes them. One that is being deleted is emptied of every kind, and ends when nothing
-is left.
+in; both come back when somebody deletes or changes them. One that is being deleted loses its pods first, then
+everything else, and ends when nothing is left; its conditions say what keeps it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from typing import Final
 
 from bayplan.apiserver.housekeeping.contract import OPTIONS
+from bayplan.apiserver.kinds.core.nodes import NAMESPACE_FINALIZER
 from bayplan.apiserver.registry.registry import NAMESPACES, Registry
-from bayplan.apiserver.schema.resources import built_in
+from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.log import Change
+from bayplan.model.timestamps import format_time
 from bayplan.model.watch_types import DELETED
-from bayplan.store import BACKGROUND, AlreadyExists, ApiError
+from bayplan.store import BACKGROUND, ApiError
 from bayplan.store.deleting import Request
 
 _NAMESPACES: Final = "namespaces"
@@ -28,6 +31,25 @@ _DESCRIPTION: Final = (
     "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
     "clusters."
 )
+
+
+#: What the conditions of a namespace that ends say if nothing keeps it: status, reason, message.
+_SETTLED: Final = {
+    "NamespaceDeletionDiscoveryFailure": ("False", "ResourcesDiscovered", "All resources successfully discovered"),
+    "NamespaceDeletionGroupVersionParsingFailure": (
+        *("False", "ParsedGroupVersions"),
+        "All legacy kube types successfully parsed",
+    ),
+    "NamespaceDeletionContentFailure": (
+        *("False", "ContentDeleted"),
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    "NamespaceContentRemaining": ("False", "ContentRemoved", "All content successfully removed"),
+    "NamespaceFinalizersRemaining": (
+        *("False", "ContentHasNoFinalizers"),
+        "All content-preserving finalizers finished",
+    ),
+}
 
 
 class NamespaceContents:
@@ -45,7 +67,7 @@ class NamespaceContents:
         if change.resource == _NAMESPACES and change.type != DELETED:
             if "deletionTimestamp" not in change.new.document["metadata"]:
                 self._due[change.new.name] = None
-        elif change.type == DELETED and change.new.name in ("default", _ROOT_CERTIFICATE):
+        elif change.new.name == _ROOT_CERTIFICATE or (change.type == DELETED and change.new.name == "default"):
             self._due[change.new.namespace] = None
 
     def reconcile(self, registry: Registry, now: int) -> None:
@@ -67,9 +89,18 @@ class NamespaceContents:
         if self._certificate:
             wanted.append((CONFIG_MAPS, certificate))
         for resource, document in wanted:
-            if registry.find(resource, namespace, document["metadata"]["name"]) is None:
-                with suppress(AlreadyExists):
-                    registry.create(resource, namespace, document, OPTIONS, now)
+            with suppress(ApiError):
+                _restore(registry, resource, namespace, document, now)
+
+
+def _restore(registry: Registry, resource: Resource, namespace: str, wanted: Document, now: int) -> None:
+    """Creates the object, or gives it the data that it is to have."""
+    name = wanted["metadata"]["name"]
+    found = registry.find(resource, namespace, name)
+    if found is None:
+        registry.create(resource, namespace, wanted, OPTIONS, now)
+    elif found.get("data") != wanted.get("data"):
+        registry.update(resource, namespace, name, lambda old: {**old, "data": wanted["data"]}, OPTIONS, now)
 
 
 class NamespaceEnding:
@@ -92,24 +123,79 @@ class NamespaceEnding:
     def reconcile(self, registry: Registry, now: int) -> None:
         due, self._due = self._due, {}
         for name in due:
-            if name not in self._ending:
-                continue
-            for entry in _contents(registry, name):
-                if "deletionTimestamp" not in entry.document["metadata"]:
-                    _delete(registry, entry, now)
-            if not _contents(registry, name):
+            if name in self._ending:
                 with suppress(ApiError):
-                    registry.finalize_namespace(name, [], OPTIONS, now)
+                    _empty(registry, name, now)
 
 
-def _contents(registry: Registry, namespace: str) -> list[Entry]:
-    """Everything in the namespace; pods last, so that their owners make no new ones."""
-    names = sorted(registry.storage.resources(), key=lambda resource: resource == "pods")
-    return [entry for resource in names for entry in registry.storage.entries(resource, namespace) if entry.namespace]
+def _empty(registry: Registry, namespace: str, now: int) -> None:
+    """Deletes the pods, then, once they are gone, everything else, and then lets the namespace go."""
+    # Upstream: pkg/controller/namespace/deletion/namespaced_resources_deleter.go deleteAllContent (v1.36).
+    has_pods = bool(_left(registry, "pods", namespace, now))
+    others = () if has_pods else registry.storage.resources()
+    left = {resource: entries for resource in others if (entries := _left(registry, resource, namespace, now))}
+    registry.update(
+        NAMESPACES,
+        "",
+        namespace,
+        lambda document: _with_conditions(document, left, now),
+        OPTIONS,
+        now,
+        subresource="status",
+    )
+    if not has_pods and not left:
+        spec = registry.entry(NAMESPACES, "", namespace).document.get("spec", {})
+        kept = [finalizer for finalizer in spec.get("finalizers") or () if finalizer != NAMESPACE_FINALIZER]
+        registry.finalize_namespace(namespace, kept, OPTIONS, now)
 
 
-def _delete(registry: Registry, entry: Entry, now: int) -> None:
-    resource = registry.catalogue.of_kind(entry.api_version, entry.kind)
-    if resource is not None:
-        with suppress(ApiError):
-            registry.delete(resource, entry.namespace, entry.name, Request(None, entry.uid, None, BACKGROUND), now)
+def _left(registry: Registry, stored_as: str, namespace: str, now: int) -> list[Entry]:
+    """What is left of a resource in the namespace after all of it is deleted."""
+    for entry in _contents(registry, stored_as, namespace):
+        resource = registry.catalogue.stored(stored_as)
+        if resource is None:
+            registry.storage.remove(stored_as, entry)  # its definition is gone: nothing could wait for it
+        elif "deletionTimestamp" not in entry.document["metadata"]:
+            with suppress(ApiError):
+                registry.delete(resource, namespace, entry.name, Request(None, entry.uid, None, BACKGROUND), now)
+    return _contents(registry, stored_as, namespace)
+
+
+def _contents(registry: Registry, stored_as: str, namespace: str) -> list[Entry]:
+    return [entry for entry in registry.storage.entries(stored_as, namespace) if entry.namespace]
+
+
+def _with_conditions(document: Document, left: dict[str, list[Entry]], now: int) -> Document:
+    """The namespace with conditions that say what keeps it; the same document if they say so already."""
+    status = document.get("status", {})
+    old = status.get("conditions") or []
+    found = {**_SETTLED, **_remaining(left)}
+    ours = [_condition(old, kind, *said, format_time(now)) for kind, said in found.items()]
+    conditions = [*(one for one in old if one["type"] not in found), *ours]
+    return document if conditions == old else {**document, "status": {**status, "conditions": conditions}}
+
+
+def _condition(old: list[Document], kind: str, status: str, reason: str, message: str, time: str) -> Document:
+    before = next((one for one in old if one["type"] == kind), {})
+    since = before["lastTransitionTime"] if before.get("status") == status else time
+    return {"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message}
+
+
+def _remaining(left: dict[str, list[Entry]]) -> dict[str, tuple[str, str, str]]:
+    if not left:
+        return {}
+    finalizers = Counter(
+        finalizer
+        for entries in left.values()
+        for entry in entries
+        for finalizer in entry.document["metadata"].get("finalizers") or ()
+    )
+    # Upstream puts a dot even where the group is empty.
+    names = {resource if "." in resource else f"{resource}.": len(entries) for resource, entries in left.items()}
+    kinds = ", ".join(sorted(f"{name} has {count} resource instances" for name, count in names.items()))
+    found = {"NamespaceContentRemaining": ("True", "SomeResourcesRemain", f"Some resources are remaining: {kinds}")}
+    if finalizers:
+        holders = ", ".join(sorted(f"{name} in {count} resource instances" for name, count in finalizers.items()))
+        text = f"Some content in the namespace has finalizers remaining: {holders}"
+        found["NamespaceFinalizersRemaining"] = ("True", "SomeFinalizersRemain", text)
+    return found

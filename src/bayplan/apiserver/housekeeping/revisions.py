@@ -7,7 +7,7 @@ the history limit go, the oldest first, unless a pod is still of theirs.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.registry import PODS, Registry
@@ -94,9 +94,16 @@ def _revision(owner: Document, name: str, hashed: str, number: int) -> Document:
         "apiVersion": REVISIONS.api_version,
         "kind": REVISIONS.kind,
         "metadata": {**metadata, "annotations": annotations} if annotations else metadata,
-        "data": {"spec": {"template": {**template, "$patch": "replace"}}},
+        "data": {"spec": {"template": _in_order({**template, "$patch": "replace"})}},
         "revision": number,
     }
+
+
+def _in_order(value: Any) -> Any:
+    """With keys as Go writes those of maps: clients compare revisions byte by byte."""
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    return [_in_order(item) for item in value] if isinstance(value, list) else value
 
 
 def _forget_oldest(registry: Registry, owner: Document, known: list[Document], current: str, now: int) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bayplan.apiserver.housekeeping.contract import Housekeeper
+from bayplan.apiserver.housekeeping.definitions import DefinitionEnding
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
 from bayplan.apiserver.housekeeping.events import EventExpiry
 from bayplan.apiserver.housekeeping.garbage import GarbageCollector
+from bayplan.apiserver.housekeeping.kubelets import KubeletReports
 from bayplan.apiserver.housekeeping.namespaces import NamespaceContents, NamespaceEnding
 from bayplan.apiserver.housekeeping.nodes import NodeTimeToLive
+from bayplan.apiserver.housekeeping.policies import PolicyTypes
 from bayplan.apiserver.housekeeping.protection import VolumeProtection
 from bayplan.apiserver.housekeeping.quotas import QuotaUsage
 from bayplan.apiserver.housekeeping.revisions import RevisionHistory
@@ -34,7 +37,9 @@ def standard_parties(certificate: str = "") -> list[Housekeeper]:
         RevisionHistory(),
         QuotaUsage(),
         NodeTimeToLive(),
+        KubeletReports(),
         VolumeProtection(),
+        PolicyTypes(),
         GarbageCollector(),
         NamespaceEnding(),
     ]
@@ -46,7 +51,7 @@ class Housekeeping:
     Args:
         registry: where they find it.
         parties: those that stand for controllers; without them, the standard ones.
-        expiry: of Events, which is the server's own business, with controllers or without.
+        expiry: of Events. This and the end of definitions are the server's own business, with controllers or without.
         on_bug: is told of a party's exception that nobody expected; then it pauses, and all others go on.
     """
 
@@ -61,7 +66,7 @@ class Housekeeping:
         self._on_bug = on_bug
         self._paused_until: dict[str, int] = {}
         controlling = standard_parties() if parties is None else parties
-        self._parties: tuple[Housekeeper, ...] = (*controlling, expiry or EventExpiry())
+        self._parties: tuple[Housekeeper, ...] = (*controlling, DefinitionEnding(), expiry or EventExpiry())
         storage = registry.storage
         stored = [(resource, entry) for resource in storage.resources() for entry in storage.entries(resource)]
         # Oldest first, as they came: that is the order in which Events go.

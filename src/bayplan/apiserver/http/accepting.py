@@ -41,4 +41,9 @@ def form_of(accept: str) -> Form:
             continue
         if media in _JSON_RANGES or media in _YAML_RANGES:
             return Form(shape, given.get("v", "v1"), media in _YAML_RANGES)
-    raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {_AVAILABLE}")
+    raise not_acceptable()
+
+
+def not_acceptable() -> NotAcceptable:
+    """What is said to a client that accepts no form there is."""
+    return NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {_AVAILABLE}")

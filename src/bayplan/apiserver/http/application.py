@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hmac
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from typing import Final
 
 from bayplan.apiserver.http import deleting as deletions
-from bayplan.apiserver.http import reading, reviews, subresources, tokens, writing
+from bayplan.apiserver.http import reading, reviews, subresources, writing
 from bayplan.apiserver.http.accepting import form_of
 from bayplan.apiserver.http.bodies import check_length
 from bayplan.apiserver.http.connections import ABORT
@@ -22,18 +21,22 @@ from bayplan.apiserver.http.information import Information
 from bayplan.apiserver.http.requests import TEXT, Answer, Request, Stream, error_answer, query_of, segments_of
 from bayplan.apiserver.http.routing import Target, UnknownPath, target_of
 from bayplan.apiserver.http.sending import NOT_CACHED, Receive, Scope, Send, send_answer, send_pieces
+from bayplan.apiserver.http.tokens import Tokens
 from bayplan.apiserver.http.watching import Watch, watch
+from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
 
 #: A path may begin with this and the token.
 TOKEN_SEGMENT: Final = "token="
 BODY_SECONDS: Final = 60.0
+#: Larger bodies are decoded while others are served.
+_LARGE_BODY: Final = 32 * 1024
 _NOT_FOUND: Final = Answer(404, b"404 page not found\n", TEXT)
 #: What is said with every answer about kinds that nobody should use any more.
 _DEPRECATED = {
-    "endpoints": '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"',
-    "componentstatuses": '299 - "v1 ComponentStatus is deprecated in v1.19+"',
+    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
 }
 _API: Final = frozenset({"api", "apis"})
 _log = logging.getLogger(__name__)
@@ -44,15 +47,14 @@ class Application:
 
     Args:
         registry: where everything is kept.
-        token: what every request must carry.
+        token: the administrator's; every request must carry this or a ServiceAccount's.
         clock: the time in nanoseconds.
         address: host and port, as discovery reports them.
     """
 
     def __init__(self, registry: Registry, token: str, clock: Callable[[], int], address: str) -> None:
         self.registry = registry
-        self._token = token.encode()
-        self._issue_token = tokens.issuing(token)
+        self._tokens = Tokens(token, registry)
         self._clock = clock
         self._information = Information(registry, address)
         self._watches: set[Watch] = set()
@@ -61,13 +63,15 @@ class Application:
         assert scope["type"] == "http"
         request = request_of(scope)
         try:
-            request = self._admitted(request)
+            request = self.admitted(request)
             if request.method not in ("GET", "HEAD"):
                 request = request._replace(body=await _body_of(request, receive))
             if request.segments[:1] == ("openapi",):
                 # These documents take long to put together, and nobody else is to wait for them.
                 answer = await asyncio.to_thread(self.answer, request)
             else:
+                if len(request.body) > _LARGE_BODY:
+                    request = await asyncio.to_thread(self._read_ahead, request)
                 answer = self.answer(request)
         except ApiError as error:
             answer = error_answer(error)
@@ -92,12 +96,22 @@ class Application:
             return error_answer(error)
         except UnknownPath:
             return _NOT_FOUND
+        except RecursionError:
+            return error_answer(BadRequest("the object is nested too deeply"))
         except Exception:
             _log.exception("%s /%s failed", request.method, "/".join(request.segments))
             return error_answer(InternalError("Internal error occurred: the request could not be processed"))
 
-    def _admitted(self, request: Request) -> Request:
-        """The request, if it has the token: in a header, or in front of the path, where clients send no header.
+    def _read_ahead(self, request: Request) -> Request:
+        """The request with its body decoded, where that may take long; whatever else is wrong with it is said later."""
+        try:
+            target = target_of(request.segments, self.registry.catalogue)
+        except (ApiError, UnknownPath, IndexError):
+            return request
+        return writing.read_ahead(self.registry, request, target)
+
+    def admitted(self, request: Request) -> Request:
+        """The request and who asks, by the token: in a header, or in front of the path, where clients send no header.
 
         kubectl and others that are built on client-go send a user's token over TLS only, whatever the address.
         """
@@ -106,13 +120,14 @@ class Application:
             request = request._replace(segments=request.segments[1:])
         else:
             given = _token_of(request.header("authorization"))
-        if not self.is_token(given):
+        user = self._tokens.user_of(given, self._clock())
+        if user is None:
             raise Unauthorized("Unauthorized")
-        return request
+        return request._replace(user=user)
 
     def is_token(self, given: str) -> bool:
-        """Whether this is the token, in a time that says nothing about it."""
-        return hmac.compare_digest(given.encode(), self._token)
+        """Whether this is the administrator's token."""
+        return self._tokens.is_admins(given)
 
     def _answer(self, request: Request) -> Answer | Stream:
         if request.method in ("GET", "HEAD"):
@@ -136,18 +151,25 @@ class Application:
             watching, stream = watch(self.registry, request, target, form, self._clock)
             return self._remembered(watching, stream)
         if target.subresource == "token":
-            handler = self._issue_token
+            handler: subresources.Handler = self._tokens.issue
         elif target.subresource:
             handler = subresources.handler_of(target, verb)
+        elif target.resource.kind == "TokenReview":
+            handler = self._tokens.review
         elif reviews.is_review(target):
             handler = reviews.answer_review
         elif target.resource.kind == "Binding":
             handler = subresources.bind
         else:
             handler = _HANDLERS[verb]
-        answer = handler(self.registry, request, target, form, now)
-        warning = _DEPRECATED.get(target.resource.qualified_resource)
-        return answer if warning is None else answer._replace(headers=(*answer.headers, ("warning", warning)))
+        warnings: list[str] = []
+        try:
+            answer = handler(self.registry, request._replace(warnings=warnings), target, form, now)
+        except ApiError as error:
+            answer = error_answer(error)
+        if target.resource.qualified_resource in _DEPRECATED:
+            warnings.append(_DEPRECATED[target.resource.qualified_resource])
+        return answer._replace(headers=(*answer.headers, *_warning_headers(warnings))) if warnings else answer
 
     def _remembered(self, watching: Watch, stream: Stream) -> Stream:
         async def pieces() -> AsyncGenerator[bytes, None]:
@@ -171,6 +193,30 @@ _HANDLERS: Final[dict[str, subresources.Handler]] = {
     "deletecollection": deletions.delete_collection,
 }
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+_WARNINGS_MAX: Final = 4_096
+_CUT_WARNING_MAX: Final = 256
+
+
+def _warning_headers(warnings: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for warning in _shortened(tuple(dict.fromkeys(warnings))):
+        printable = "".join(sign if sign.isprintable() else " " for sign in warning)
+        escaped = printable.replace("\\", "\\\\").replace('"', '\\"')
+        yield "warning", f'299 - "{escaped}"'
+
+
+def _shortened(warnings: tuple[str, ...]) -> tuple[str, ...]:
+    """As much of the warnings as a client can be expected to read."""
+    # Upstream: apiserver/pkg/endpoints/filters/warning.go (v1.36).
+    if sum(map(len, warnings)) <= _WARNINGS_MAX:
+        return warnings
+    left, kept = _WARNINGS_MAX, []
+    for warning in warnings:
+        cut = warning[:_CUT_WARNING_MAX]
+        left -= len(cut)
+        if left < 0:
+            break
+        kept.append(cut)
+    return tuple(kept)
 
 
 def _token_of(authorization: str) -> str:
@@ -199,7 +245,10 @@ def _verb_of(request: Request, target: Target) -> str:
         verb = _VERBS.get(method, "")
     subresource = target.resource.subresource(target.subresource) if target.subresource else None
     allowed = target.resource.verbs if subresource is None else subresource.verbs
-    if verb not in allowed or (verb in ("update", "patch") and not target.name):
+    is_change = verb in ("update", "patch")
+    # Discovery no longer shows them once a definition is deleted, but finalizers must still be taken off its objects.
+    is_allowed = verb in allowed or (is_change and is_custom(target.resource))
+    if not is_allowed or (is_change and not target.name):
         raise MethodNotAllowed
     return verb
 

@@ -14,12 +14,23 @@ from bayplan.apiserver.schema.go_syntax import syntax_fault
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.pruning import pruned
 from bayplan.apiserver.schema.resources import resource_of_kind
-from bayplan.apiserver.schema.strictness import check
+from bayplan.apiserver.schema.strictness import check, repeated_fields
+from bayplan.apiserver.schema.type_faults import STRICT_FAULTS_MAX
 from bayplan.apiserver.schema.yaml_bodies import InvalidYaml, parse_yaml_body
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.media_types import JSON
-from bayplan.store.errors import UNSUPPORTED, BadRequest, Cause, Invalid, RequestEntityTooLarge, UnsupportedMediaType
+from bayplan.store.errors import (
+    UNSUPPORTED,
+    ApiError,
+    BadRequest,
+    Cause,
+    Invalid,
+    RequestEntityTooLarge,
+    UnsupportedMediaType,
+)
 
+#: How deep objects may nest.
+DEPTH_MAX = 256
 BODY_MAX = 3 * 1024 * 1024
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
@@ -58,12 +69,17 @@ def media_type(request: Request) -> str:
 
 def decode(request: Request, expected: Expected, options_kind: str, custom: CustomVersion | None = None) -> Decoded:
     """The body as a document of the expected kind, unknown fields refused, warned of or dropped as asked."""
+    if request.read_ahead is not None:
+        decoded = outcome(request.read_ahead)
+        request.warn(decoded.warnings)
+        return decoded
     validation = field_validation(request, options_kind)
+    raw, repeated = None, ""
     media = media_type(request)
     if media == JSON:
-        document = _from_json(request.body, expected)
+        document, raw = _from_json(request.body, expected), request.body
     elif media == YAML:
-        document = _from_yaml(request.body, expected)
+        document, repeated = _from_yaml(request.body, expected)
     elif media == PROTOBUF:
         document = _from_protobuf(request.body, expected)
         validation = "Ignore"
@@ -71,9 +87,42 @@ def decode(request: Request, expected: Expected, options_kind: str, custom: Cust
         raise UnsupportedMediaType(
             f"the body of the request was in an unknown format - accepted media types include: {_ACCEPTED}"
         )
+    check_depth(document, request.body)
     _check_type_fields(document, request.body, expected)
     typed = _with_type(document, expected)
-    return checked_document(typed, expected, validation, request.body if media == JSON else None, custom)
+    decoded = checked_document(typed, expected, validation, raw, custom, repeated)
+    request.warn(decoded.warnings)
+    return decoded
+
+
+def decoded_ahead(
+    request: Request, expected: Expected, options_kind: str, custom: CustomVersion | None = None
+) -> Request:
+    """The request with its body decoded. May be called from another thread, for bodies that take long."""
+    try:
+        return request._replace(read_ahead=decode(request, expected, options_kind, custom))
+    except ApiError as error:
+        return request._replace(read_ahead=error)
+
+
+def outcome(read_ahead: Decoded | ApiError) -> Decoded:
+    """What was found when the body was read."""
+    if isinstance(read_ahead, ApiError):
+        raise read_ahead
+    return read_ahead
+
+
+def check_depth(value: Any, text: bytes) -> None:
+    """Raises BadRequest for what nests so deeply that nobody could show it."""
+    if text.count(b"{") + text.count(b"[") + text.count(b":") <= DEPTH_MAX:
+        return
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > DEPTH_MAX:
+            raise BadRequest(f"the object is nested more than {DEPTH_MAX} levels deep")
+        nested = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [item for items in nested for item in items if isinstance(item, dict | list)]
 
 
 def checked_document(
@@ -82,9 +131,12 @@ def checked_document(
     validation: str,
     raw: bytes | None = None,
     custom: CustomVersion | None = None,
+    repeated: str = "",
 ) -> Decoded:
     """The document without fields that its kind does not have; these are refused or warned of as asked."""
     kept, unknown = _known_fields(document, expected, raw, custom)
+    if repeated:
+        unknown = (repeated, *unknown)
     if unknown and validation == "Strict":
         raise BadRequest(f"{_unhandled(document)} {expected.kind}: strict decoding error: {', '.join(unknown)}")
     return Decoded(kept, unknown if validation != "Ignore" else ())
@@ -96,7 +148,8 @@ def _known_fields(
     """The document without fields that its kind does not have, and what is to be said of those."""
     if custom is not None:
         kept, paths = custom.receive(document)
-        return kept, tuple(f'unknown field "{path}"' for path in paths)
+        unknown = [f'unknown field "{path}"' for path in paths]
+        return kept, (*(repeated_fields(document, raw) if raw is not None else ()), *unknown)[:STRICT_FAULTS_MAX]
     message = message_of(expected.api_version, expected.kind)
     if message is None:
         return document, ()
@@ -132,12 +185,13 @@ def _from_json(body: bytes, expected: Expected) -> Document:
     return _an_object(document, body, expected)
 
 
-def _from_yaml(body: bytes, expected: Expected) -> Document:
+def _from_yaml(body: bytes, expected: Expected) -> tuple[Document, str]:
+    """The document, and what is to be said of keys given twice."""
     try:
-        document, _ = parse_yaml_body(body)
+        document, repeated = parse_yaml_body(body)
     except InvalidYaml as error:
         raise BadRequest(f"error converting YAML to JSON: {error}") from None
-    return _an_object(document, body, expected)
+    return _an_object(document, body, expected), repeated
 
 
 def _from_protobuf(body: bytes, expected: Expected) -> Document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from bayplan.apiserver.http.accepting import Form
@@ -11,6 +12,7 @@ from bayplan.apiserver.http.rendering import list_answer, object_answer
 from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.http.writing import options_of
+from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Deleted, Registry
 from bayplan.apiserver.registry.versions import served_form, storage_name
 from bayplan.apiserver.storage.entries import Document, encode_json
@@ -21,16 +23,17 @@ from bayplan.store.errors import INVALID, Invalid, MethodNotAllowed, NotFound, f
 _OPTIONS = Expected("v1", "DeleteOptions")
 
 
-def deletion_of(request: Request) -> tuple[DeletionRequest, bool]:
-    """How to delete, from the body and the query, and whether only to try."""
+def deletion_of(request: Request) -> tuple[DeletionRequest, WriteOptions]:
+    """How to delete, from the body and the query."""
     body = decode(request, _OPTIONS, "DeleteOptions").document if request.body else {}
     query: dict[str, Any] = {"propagationPolicy": request.query.get("propagationPolicy")}
     query["gracePeriodSeconds"] = request.number("gracePeriodSeconds")
     if "orphanDependents" in request.query:
         query["orphanDependents"] = request.flag("orphanDependents")
     given = {**{field: value for field, value in query.items() if value is not None}, **body}
-    dry_run = given.get("dryRun") == ["All"] or options_of(request, "DeleteOptions").dry_run
-    return deletion_request(given), dry_run
+    options = options_of(request, "DeleteOptions")
+    is_dry = given.get("dryRun") == ["All"] or options.dry_run
+    return deletion_request(given), replace(options, dry_run=is_dry)
 
 
 def deletion_request(options: Document) -> DeletionRequest:
@@ -50,8 +53,8 @@ def deletion_request(options: Document) -> DeletionRequest:
 
 def delete(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
     """DELETE of one object."""
-    how, dry_run = deletion_of(request)
-    deleted = registry.delete(target.resource, target.namespace, target.name, how, now, dry_run=dry_run)
+    how, options = deletion_of(request)
+    deleted = registry.delete(target.resource, target.namespace, target.name, how, now, options)
     return _answer(registry, deleted, target, form, now)
 
 
@@ -76,14 +79,14 @@ def delete_collection(registry: Registry, request: Request, target: Target, form
     """DELETE of all that is selected; what is gone meanwhile is no matter."""
     if target.resource.namespaced and not target.namespace:
         raise MethodNotAllowed
-    how, dry_run = deletion_of(request)
+    how, options = deletion_of(request)
     selection = selection_of(registry, request, target)
     stored = registry.storage.entries(storage_name(target.resource), target.namespace)
     chosen = [entry for entry in stored if selection.has(served_form(target.resource, entry.document))]
     deleted = []
     for entry in chosen:
         try:
-            result = registry.delete(target.resource, entry.namespace, entry.name, how, now, dry_run=dry_run)
+            result = registry.delete(target.resource, entry.namespace, entry.name, how, now, options)
         except NotFound:
             continue
         deleted.append(result.entry)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Final, NamedTuple
+import re
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
+from bayplan.apiserver.registry.users import ADMIN, User
 from bayplan.apiserver.storage.entries import encode_json
 from bayplan.model.media_types import JSON
 from bayplan.store.errors import ApiError, BadRequest
 
+_WHOLE: Final = re.compile(r"[-+]?[0-9]+", re.ASCII)
+_NUMBER_DIGITS: Final = 20
 _VERSION_BITS, _VERSION_DIGITS = 64, 20
 YAML = "application/yaml"
 TEXT: Final = "text/plain; charset=utf-8"
@@ -25,6 +29,16 @@ class Request(NamedTuple):
     headers: Mapping[str, str]
     """By names in lower case."""
     body: bytes = b""
+    user: User = ADMIN
+    read_ahead: Any = None
+    """What became of the body, if somebody has looked at it already: a value, or the error that there is none."""
+    warnings: list[str] | None = None
+    """What the client is to be warned of, whatever the answer."""
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """Notes what the client is to be warned of, where somebody asks for that."""
+        if self.warnings is not None:
+            self.warnings.extend(warnings)
 
     def flag(self, name: str) -> bool:
         """A query parameter that is true or false; like the real server, whatever is not false is true."""
@@ -36,10 +50,11 @@ class Request(NamedTuple):
         text = self.query.get(name)
         if not text:
             return None
-        try:
-            return int(text)
-        except ValueError:
-            raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+        if _WHOLE.fullmatch(text) is None:
+            raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+        if len(text) > _NUMBER_DIGITS or not -(2**63) <= int(text) < 2**63:
+            raise BadRequest(f'strconv.ParseInt: parsing "{text}": value out of range')
+        return int(text)
 
     def version(self) -> tuple[int | None, str]:
         """The version that the request names, None if it names none, and what is wrong with it in Go's words."""

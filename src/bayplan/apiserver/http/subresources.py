@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from bayplan.apiserver.http import reading, writing
@@ -14,7 +15,7 @@ from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.patching.server_side_apply.scaling import SCALE
 from bayplan.apiserver.registry.documents import metadata_of
-from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.registry.scaling import ScalePaths, scale_of, scaled
 from bayplan.apiserver.registry.versions import served_form
 from bayplan.apiserver.storage.entries import Document, encode_json
@@ -29,10 +30,15 @@ _HALVES: Final = frozenset({"status", "ephemeralcontainers", "resize", "approval
 _NEED_A_KUBELET: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 
 
+def needs_a_kubelet(target: Target) -> bool:
+    """Whether a subresource is of no use without containers."""
+    return target.subresource in _NEED_A_KUBELET
+
+
 def handler_of(target: Target, verb: str) -> Handler:
     """What serves this verb of a subresource."""
     name = target.subresource
-    if name in _NEED_A_KUBELET:
+    if needs_a_kubelet(target):
         return _not_in_this_cluster
     if name in _HALVES:
         return {"get": reading.get, "update": writing.update, "patch": writing.patch}[verb]
@@ -66,6 +72,7 @@ def bind(registry: Registry, request: Request, target: Target, form: Form, now: 
     if not node_name:
         raise InternalError("target.name: Required value")
     annotations = metadata.get("annotations") or {}
+    registry.check_subresource(PODS, target.namespace, name, "binding", binding, options)
     registry.bind(target.namespace, name, node_name, metadata.get("uid", ""), annotations, options, now)
     return Answer(201, _SUCCESS)
 
@@ -77,7 +84,8 @@ def _evict(registry: Registry, request: Request, target: Target, form: Form, now
         raise BadRequest("name in URL does not match name in Eviction object")
     given = eviction.get("deleteOptions") or {}
     if given.get("dryRun") == ["All"]:
-        options = options._replace(dry_run=True)
+        options = replace(options, dry_run=True)
+    registry.check_subresource(PODS, target.namespace, target.name, "eviction", eviction, options)
     registry.evict(target.namespace, target.name, deletion_request(given), options, now)
     return Answer(201, _SUCCESS)
 

@@ -10,10 +10,13 @@ from bayplan.apiserver.http.accepting import Form
 from bayplan.apiserver.http.bodies import (
     Decoded,
     Expected,
+    check_depth,
     checked_document,
     decode,
+    decoded_ahead,
     field_validation,
     media_type,
+    outcome,
     parse_json,
 )
 from bayplan.apiserver.http.rendering import object_answer
@@ -35,6 +38,7 @@ from bayplan.store.errors import (
     INVALID,
     REQUIRED,
     UNSUPPORTED,
+    ApiError,
     BadRequest,
     Cause,
     Invalid,
@@ -45,6 +49,7 @@ from bayplan.store.errors import (
 )
 
 JSON_PATCH, APPLY_PATCH = "application/json-patch+json", "application/apply-patch+yaml"
+_OPTIONS_KINDS: Final = {"POST": "CreateOptions", "PUT": "UpdateOptions"}
 _MANAGER_MAX: Final = 128
 _WRONG_TYPE: Final = re.compile(
     r"json: cannot unmarshal (?P<given>\w+) into Go struct field \S+ of type (?P<wanted>\S+)$"
@@ -70,7 +75,8 @@ def options_of(request: Request, options_kind: str) -> WriteOptions:
         text = f'Unsupported value: ["{dry_run}"]: supported values: "All"'
         raise Invalid.options(options_kind, [Cause(UNSUPPORTED, text, "dryRun")])
     manager = request.query.get("fieldManager") or default_manager(request)
-    return WriteOptions(manager[:_MANAGER_MAX], dry_run=dry_run == "All")
+    warnings = [] if request.warnings is None else request.warnings
+    return WriteOptions(manager[:_MANAGER_MAX], dry_run=dry_run == "All", user=request.user, warnings=warnings)
 
 
 def default_manager(request: Request) -> str:
@@ -85,7 +91,7 @@ def create(registry: Registry, request: Request, target: Target, form: Form, now
     options = options_of(request, "CreateOptions")
     decoded = decode(request, expected_of(target), "CreateOptions", registry.definitions.custom(target.resource))
     entry = registry.create(target.resource, target.namespace, decoded.document, options, now)
-    return written(registry, entry, target, form, now, decoded.warnings, status=201)
+    return written(registry, entry, target, form, now, status=201)
 
 
 def update(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
@@ -108,8 +114,8 @@ def update(registry: Registry, request: Request, target: Target, form: Form, now
         if target.subresource or not created_by_update(resource):
             raise
         entry = registry.create(resource, namespace, decoded.document, options, now)
-        return written(registry, entry, target, form, now, decoded.warnings, status=201)
-    return written(registry, entry, target, form, now, decoded.warnings)
+        return written(registry, entry, target, form, now, status=201)
+    return written(registry, entry, target, form, now)
 
 
 def patch(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
@@ -119,24 +125,24 @@ def patch(registry: Registry, request: Request, target: Target, form: Form, now:
     options = _patch_options(request)
     validation = field_validation(request, "PatchOptions")
     change = patch_change(request, expected_of(target))
-    warnings: list[str] = []
     custom = registry.definitions.custom(target.resource)
 
     def wish(document: Document) -> Document:
         patched = change(document)
+        check_depth(patched, request.body)
         try:
             decoded = checked_document(patched, expected_of(target), validation, None, custom)
         except BadRequest as error:
             if custom is None and media_type(request) == STRATEGIC_MERGE_PATCH:
                 raise _misfit(parse_json(request.body), error) or error from None
             raise
-        warnings.extend(decoded.warnings)
+        request.warn(decoded.warnings)
         return decoded.document
 
     entry = registry.update(
         target.resource, target.namespace, target.name, wish, options, now, subresource=target.subresource
     )
-    return written(registry, entry, target, form, now, tuple(warnings))
+    return written(registry, entry, target, form, now)
 
 
 def patch_change(request: Request, expected: Expected) -> Callable[[Document], Document]:
@@ -182,12 +188,26 @@ def _patch_options(request: Request) -> WriteOptions:
     return options_of(request, "PatchOptions")
 
 
+def read_ahead(registry: Registry, request: Request, target: Target) -> Request:
+    """The request with its body decoded, if it is one that creates, replaces or applies. For bodies that take long."""
+    if request.method == "PATCH" and media_type(request) == APPLY_PATCH:
+        try:
+            return request._replace(read_ahead=_applied_configuration(request))
+        except ApiError as error:
+            return request._replace(read_ahead=error)
+    if request.method not in _OPTIONS_KINDS or target.subresource:
+        return request
+    custom = registry.definitions.custom(target.resource)
+    return decoded_ahead(request, expected_of(target), _OPTIONS_KINDS[request.method], custom)
+
+
 def _apply(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
     if not request.query.get("fieldManager"):
         cause = field_cause(REQUIRED, "fieldManager", "is required for apply patch")
         raise Invalid.options("PatchOptions", [cause])
     options = options_of(request, "PatchOptions")
-    decoded = _applied_configuration(registry, request, target)
+    decoded = _applied_configuration(request)
+    request.warn(decoded.warnings)
     entry, is_new = registry.apply(
         target.resource,
         target.namespace,
@@ -198,37 +218,26 @@ def _apply(registry: Registry, request: Request, target: Target, form: Form, now
         force=request.flag("force"),
         subresource=target.subresource,
     )
-    return written(registry, entry, target, form, now, decoded.warnings, status=201 if is_new else 200)
+    return written(registry, entry, target, form, now, status=201 if is_new else 200)
 
 
-def _applied_configuration(registry: Registry, request: Request, target: Target) -> Decoded:
+def _applied_configuration(request: Request) -> Decoded:
+    if request.read_ahead is not None:
+        return outcome(request.read_ahead)
     try:
-        document, _ = parse_yaml_body(request.body)
+        document, repeated = parse_yaml_body(request.body)
     except InvalidYaml as error:
         raise BadRequest(f"error decoding YAML: {error}") from None
     if not isinstance(document, dict):
         raise BadRequest("error decoding YAML: the body is not an object")
-    expected, custom = expected_of(target), registry.definitions.custom(target.resource)
-    return checked_document(document, expected, field_validation(request, "PatchOptions"), None, custom)
+    check_depth(document, request.body)
+    validation = field_validation(request, "PatchOptions")
+    if repeated and validation == "Strict":
+        raise BadRequest(f"error strict decoding YAML: {repeated}")
+    return Decoded(document, (repeated,) if repeated and validation == "Warn" else ())
 
 
-def written(
-    registry: Registry,
-    entry: Entry,
-    target: Target,
-    form: Form,
-    now: int,
-    warnings: tuple[str, ...] = (),
-    *,
-    status: int = 200,
-) -> Answer:
-    """The answer to a write: the object as it now is, and what is to be warned of."""
-    headers = tuple(("warning", f"299 - {_quoted(warning)}") for warning in warnings)
+def written(registry: Registry, entry: Entry, target: Target, form: Form, now: int, *, status: int = 200) -> Answer:
+    """The answer to a write: the object as it now is."""
     printer = registry.definitions.printer(target.resource)
-    return object_answer(entry, target.resource, form, now, printer, status=status, headers=headers)
-
-
-def _quoted(text: str) -> str:
-    printable = "".join(sign if sign.isprintable() else " " for sign in text)
-    escaped = printable.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return object_answer(entry, target.resource, form, now, printer, status=status)

@@ -6,8 +6,9 @@ documents; those that complete a document do so in place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TypeAlias
 
 from bayplan.apiserver.admitting.cluster import ClusterView
@@ -32,6 +33,20 @@ Completion: TypeAlias = Callable[[Resource, Document, Document | None, str, Clus
 
 Admission: TypeAlias = Callable[[Resource, Document, Document | None, ClusterView], None]
 """Admission that only refuses: resource, new, old (None on creation), cluster."""
+
+
+class Step(Enum):
+    """One of the checks of a change; upstream does some of them twice, and clients see each fault as often."""
+
+    METADATA = "metadata of the new document beside the old one's"
+    NEW = "the new document as if it were created: metadata and check"
+    CHECK = "check"
+    UPDATE = "check_update"
+    IMMUTABLE = "immutable"
+
+
+Warnings: TypeAlias = Callable[[Document, Document | None], Iterable[str]]
+"""What the writer of a valid document, which replaces another or none, is to be warned of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +81,12 @@ class Kind:
     """Replaces `check` on a change; without one, a change is checked as a creation is."""
     immutable: Comparison | None = None
     """Checked on a change, after everything else."""
+    steps: tuple[Step, ...] = ()
+    """What is checked on a change, in order; usually metadata, `check_update` or else `check`, and `immutable`."""
     subresources: Mapping[str, Comparison] = field(default_factory=dict)
     """Checks of writes to subresources, by name."""
+    warn: Warnings | None = None
+    """Asked about valid documents on a write to the object itself."""
     allocate: Callable[[Document, ClusterView], list[Cause]] | None = None
     """Reserves addresses and ports once a document is valid."""
     admit: Admission | None = None
@@ -89,9 +108,12 @@ class Kind:
     created_by_update: bool = False
     """Whether a PUT of a name that does not exist creates the object."""
 
+    without_effect: str = ""
+    """Why objects of the kind are stored and nothing else comes of them; whoever creates one is told."""
+
     # On the way out.
     printer: Printer = DEFAULT
     selectable: SelectableFields = NAME_AND_NAMESPACE
     storage: StorageForm | None = None
-    completed_status: Callable[[Document, Document, str], Document] | None = None
+    completed_status: Callable[[Document, Document, str, ClusterView], Document] | None = None
     """The status as real components write it, from what controllers write through structs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from bayplan.apiserver.admitting.cluster import ClusterView
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.kinds.admissionregistration.policies import (
     MUTATING_BINDING,
@@ -130,10 +131,12 @@ def kind_of(resource: Resource) -> Kind:
     return _BY_NAME[resource.api_version, resource.kind]
 
 
-def completed(resource: Resource, old: Document, new: Document, time: str) -> Document:
+def completed(resource: Resource, old: Document, new: Document, time: str, cluster: ClusterView) -> Document:
     """The new document with all that its writer's real counterpart says in a status."""
     kind = _BY_NAME.get((resource.api_version, resource.kind))
-    return new if kind is None or kind.completed_status is None else kind.completed_status(old, new, time)
+    if kind is None or kind.completed_status is None:
+        return new
+    return kind.completed_status(old, new, time, cluster)
 
 
 def created_by_update(resource: Resource) -> bool:

@@ -11,17 +11,20 @@ caller's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from bayplan.apiserver.admitting.cluster import EVENTS, ClusterView
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.plugins.namespaces import check_namespace
+from bayplan.apiserver.admitting.plugins.pod_security import check_pod_security
 from bayplan.apiserver.admitting.plugins.quotas import check_quotas
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_metadata, check_metadata_update
 from bayplan.apiserver.admitting.wire_form import in_wire_form
-from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.kinds.served import kind_of
+from bayplan.apiserver.registry.gates import OPEN, Gate
+from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.preparing import prepare_create, prepare_update
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.resources import Resource
@@ -29,6 +32,8 @@ from bayplan.store.arriving import VERSION_ON_CREATE
 from bayplan.store.errors import BadRequest, Cause, InternalError, Invalid
 
 Own: TypeAlias = Callable[[Document], Document]
+ALONE: Final = WriteOptions()
+"""For whoever wants no warnings."""
 
 
 def unchanged(document: Document) -> Document:
@@ -37,13 +42,20 @@ def unchanged(document: Document) -> Document:
 
 
 def admit_create(
-    resource: Resource, document: Document, cluster: ClusterView, now: int, own: Own = unchanged
+    resource: Resource,
+    document: Document,
+    cluster: ClusterView,
+    now: int,
+    own: Own = unchanged,
+    options: WriteOptions = ALONE,
+    gate: Gate = OPEN,
 ) -> Document:
     """The document to be stored. Its uid, name and namespace are already in its metadata.
 
     Args:
         own: notes who owns which fields; called when defaults are set and before admission sets more, as the real
             server does, so that nobody owns what admission decided.
+        gate: the policies that the document passes.
     """
     metadata = document["metadata"]
     if metadata.get("resourceVersion"):
@@ -51,13 +63,24 @@ def admit_create(
     # Admission that comes before a name is generated names what it is generated from.
     shown_name = metadata.get("generateName") or metadata.get("name", "")
     check_namespace(resource, metadata.get("namespace", ""), shown_name, cluster)
-    made = own(_with_defaults(resource, document))
     kind = kind_of(resource)
-    if kind.complete is not None:
-        kind.complete(resource, made, None, shown_name, cluster)
+
+    def complete(defaulted: Document) -> Document:
+        if kind.complete is not None:
+            kind.complete(resource, defaulted, None, shown_name, cluster)
+        return defaulted
+
+    made = complete(own(_with_defaults(resource, document)))
+    made = gate.mutated(made, lambda changed: complete(_with_defaults(resource, changed)))
     prepare_create(resource, made, now)
     _refuse(resource, made, _faults_of_new(kind, resource, made))
+    if kind.warn is not None:
+        options.warnings.extend(kind.warn(made, None))
+    if kind.without_effect:
+        options.warnings.append(f"{kind.kind} is stored, but has no effect: {kind.without_effect}")
+    gate.check(made)
     _finish(kind, resource, made, None, cluster)
+    check_pod_security(resource, made, None, cluster, options.warnings)
     check_quotas(resource, made, None, cluster, now)
     return made
 
@@ -70,16 +93,28 @@ def admit_update(
     now: int,
     subresource: str = "",
     own: Own = unchanged,
+    options: WriteOptions = ALONE,
+    gate: Gate = OPEN,
 ) -> Document:
     """The document to be stored in place of the old one, of which only what the subresource reaches may differ."""
-    made = own(_with_defaults(resource, new))
     kind = kind_of(resource)
-    if subresource in ("", "resize") and kind.complete is not None:
-        kind.complete(resource, made, old, made["metadata"].get("name", ""), cluster)
+
+    def complete(defaulted: Document) -> Document:
+        if subresource in ("", "resize") and kind.complete is not None:
+            kind.complete(resource, defaulted, old, defaulted["metadata"].get("name", ""), cluster)
+        return defaulted
+
+    made = complete(own(_with_defaults(resource, new)))
+    made = gate.mutated(made, lambda changed: complete(_with_defaults(resource, changed)))
     prepare_update(resource, made, old, subresource, now)
     _refuse(resource, made, _faults_of_change(kind, made, old, subresource))
+    gate.check(made)
     if not subresource:
+        if kind.warn is not None:
+            options.warnings.extend(kind.warn(made, old))
         _finish(kind, resource, made, old, cluster)
+    if subresource in ("", "ephemeralcontainers"):
+        check_pod_security(resource, made, old, cluster, options.warnings)
     check_quotas(resource, made, old, cluster, now, subresource)
     return made
 
@@ -119,15 +154,28 @@ def _faults_of_change(kind: Kind, new: Document, old: Document, subresource: str
     """Everything that is wrong with a document that is to replace another, or part of it."""
     faults = Faults()
     check_metadata_update(new["metadata"], old["metadata"], faults)
-    faults.extend(list(faults))  # the real server looks at the metadata of every change twice
-    compare = kind.subresources.get(subresource) if subresource else kind.check_update
-    if compare is not None:
-        compare(new, old, faults)
-    elif not subresource and kind.check is not None:
-        kind.check(new, faults)
-    if not subresource and kind.immutable is not None:
-        kind.immutable(new, old, faults)
+    if subresource:
+        check_metadata_update(new["metadata"], old["metadata"], faults)
+        if subresource in kind.subresources:
+            kind.subresources[subresource](new, old, faults)
+        return faults
+    usual = (Step.METADATA, Step.CHECK if kind.check_update is None else Step.UPDATE, Step.IMMUTABLE)
+    for step in kind.steps or usual:
+        _take_step(step, kind, new, old, faults)
     return faults
+
+
+def _take_step(step: Step, kind: Kind, new: Document, old: Document, faults: Faults) -> None:
+    if step is Step.METADATA:
+        check_metadata_update(new["metadata"], old["metadata"], faults)
+    if step is Step.NEW:
+        check_metadata(new["metadata"], faults, namespaced="namespace" in old["metadata"], rule=kind.name_rule)
+    if step in (Step.NEW, Step.CHECK) and kind.check is not None:
+        kind.check(new, faults)
+    if step is Step.UPDATE and kind.check_update is not None:
+        kind.check_update(new, old, faults)
+    if step is Step.IMMUTABLE and kind.immutable is not None:
+        kind.immutable(new, old, faults)
 
 
 def _finish(kind: Kind, resource: Resource, made: Document, old: Document | None, cluster: ClusterView) -> None:

@@ -14,6 +14,7 @@ class Catalogue:
         self._custom: dict[str, list[Resource]] = {}
         self._by_path: dict[tuple[str, str, str], Resource] = {}
         self._by_kind: dict[tuple[str, str], Resource] = {}
+        self._by_name: dict[str, Resource] = {}
         self.generation = 0
         """Grows whenever what is served changes."""
         self._index(RESOURCES)
@@ -22,12 +23,17 @@ class Catalogue:
         for resource in resources:
             self._by_path[resource.group, resource.version, resource.plural] = resource
             self._by_kind[resource.api_version, resource.kind] = resource
+            self._by_name.setdefault(resource.qualified_resource, resource)
 
     def at(self, group: str, version: str, plural: str) -> Resource | None:
         return self._by_path.get((group, version, plural))
 
     def of_kind(self, api_version: str, kind: str) -> Resource | None:
         return self._by_kind.get((api_version, kind))
+
+    def stored(self, name: str) -> Resource | None:
+        """What is stored under the name (`pods`, `deployments.apps`), in one of the versions that are served."""
+        return self._by_name.get(name)
 
     def serves_group(self, group: str) -> bool:
         return any(known == group for known, _, _ in self._by_path)
@@ -50,5 +56,6 @@ class Catalogue:
             self._custom.pop(definition, None)
         self._by_path.clear()
         self._by_kind.clear()
+        self._by_name.clear()
         self._index([*RESOURCES, *self.custom])
         self.generation += 1

@@ -10,11 +10,14 @@ import uuid
 from collections.abc import Callable
 
 from bayplan.apiserver.registry.documents import is_custom, metadata_of, with_metadata
+from bayplan.apiserver.registry.users import User
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.timestamps import format_time
 from bayplan.store.errors import REQUIRED, BadRequest, InternalError, Invalid, field_cause
 from bayplan.store.stamping import generated_name
+
+_USER_FIELDS = ("username", "uid", "groups", "extra")
 
 
 def located(resource: Resource, namespace: str, document: Document) -> Document:
@@ -42,6 +45,15 @@ def named(document: Document, number: int, is_taken: Callable[[str], bool]) -> D
         number += 1
         name = generated_name(metadata["generateName"], number)
     return with_metadata(document, name=name)
+
+
+def requested_by(user: User, resource: Resource, document: Document) -> Document:
+    """A request for a certificate with who asks for it; other documents as they are."""
+    # Upstream: pkg/registry/certificates/certificates/strategy.go PrepareForCreate (v1.36).
+    if resource.kind != "CertificateSigningRequest":
+        return document
+    spec = {field: value for field, value in (document.get("spec") or {}).items() if field not in _USER_FIELDS}
+    return {**document, "spec": {**spec, **user.document()}}
 
 
 def stamped(resource: Resource, document: Document, now: int) -> Document:

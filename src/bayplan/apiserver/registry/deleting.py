@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from bayplan.apiserver.custom_resources import definitions
 from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.typed import MODELLED, narrow
 from bayplan.apiserver.schema.resources import Resource
@@ -43,6 +44,8 @@ def outcome(document: Document, request: Request, resource: Resource, now: int) 
     """The document as it is to be stored, itself when it stays as it is, and whether it goes thereafter."""
     obj = _seen(document, resource)
     left, goes = outcome_of(obj, request, _Rules(resource), now)
+    if resource.kind == "CustomResourceDefinition" and "deletionTimestamp" not in document["metadata"]:
+        return definitions.deleted(document, now), False
     if left is obj:
         return document, goes
     metadata = msgspec.to_builtins(left.metadata)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, field
+
+from bayplan.apiserver.registry.users import ADMIN, User
 
 
-class WriteOptions(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
     """What comes with a write beside the document."""
 
     manager: str = "bayplan"
@@ -13,3 +16,6 @@ class WriteOptions(NamedTuple):
     dry_run: bool = False
     trusted: bool = False
     """Written by this cluster's own controllers: neither validated nor held against quotas again."""
+    user: User = ADMIN
+    warnings: list[str] = field(default_factory=list)
+    """Collects what the writer is to be warned of."""

@@ -8,6 +8,8 @@ one to the status. The generation counts the changes that controllers must act u
 
 from __future__ import annotations
 
+from typing import Final
+
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.keeping import keep
 from bayplan.apiserver.admitting.wire_form import in_wire_form
@@ -16,6 +18,9 @@ from bayplan.apiserver.kinds.served import kind_of
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.model.timestamps import format_time
+
+#: Subresources whose writes are about the status.
+_STATUS_HALVES: Final = ("status", "approval")
 
 
 def prepare_create(resource: Resource, document: Document, now: int) -> None:
@@ -42,7 +47,7 @@ def _first_status(resource: Resource) -> Document:
 def prepare_update(resource: Resource, new: Document, old: Document, subresource: str, now: int) -> None:
     """Gives the new document, in place, what its write may not change."""
     kind = kind_of(resource)
-    if subresource == "status":
+    if subresource in _STATUS_HALVES:
         _keep_all_but_status(kind, new, old, now)
     else:
         keep(new, old, "status")
@@ -54,7 +59,7 @@ def prepare_update(resource: Resource, new: Document, old: Document, subresource
         elif subresource == "resize":
             _keep_all_but_sizes(new, old)
     _keep_system_metadata(resource, new, old)
-    if subresource != "status" and means_more_work(resource, new, old):
+    if subresource not in _STATUS_HALVES and means_more_work(resource, new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 

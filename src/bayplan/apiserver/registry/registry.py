@@ -8,6 +8,7 @@ ownership of fields and watches are the same for all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,15 +17,17 @@ from bayplan.apiserver.patching.overlay import overlay
 from bayplan.apiserver.patching.server_side_apply.applying import apply
 from bayplan.apiserver.patching.server_side_apply.scaling import SCALE, track_scaling
 from bayplan.apiserver.patching.server_side_apply.tracking import track, with_old_times
+from bayplan.apiserver.policies.attributes import CREATE, DELETE, UPDATE, Attributes
 from bayplan.apiserver.registry import creating, deleting, updating
 from bayplan.apiserver.registry.admission import Own, admit_create, admit_update, unchanged
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.custom_admission import admit_custom_update, admit_new_custom
 from bayplan.apiserver.registry.definitions import CUSTOM_RESOURCE_DEFINITIONS, Definitions
 from bayplan.apiserver.registry.documents import metadata_of, with_metadata
+from bayplan.apiserver.registry.gates import Gate, Gates
 from bayplan.apiserver.registry.generations import counted
 from bayplan.apiserver.registry.options import WriteOptions
-from bayplan.apiserver.registry.scaling import replicas_of
+from bayplan.apiserver.registry.scaling import replicas_of, scale_of
 from bayplan.apiserver.registry.typed import TypedContent, narrow_document
 from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
 from bayplan.apiserver.schema.messages import message_of
@@ -54,6 +57,7 @@ class Deleted(NamedTuple):
 
 PODS, NAMESPACES = built_in("", "pods"), built_in("", "namespaces")
 BUDGETS = built_in("policy", "poddisruptionbudgets")
+_TRUSTED = WriteOptions(trusted=True)
 
 
 class Registry:
@@ -63,10 +67,12 @@ class Registry:
         self.storage = storage
         self.catalogue = catalogue
         self.definitions = Definitions(catalogue)
+        self._gates = Gates(storage, catalogue, self.definitions)
         self.typed = TypedContent()
         storage.prepare = self.typed.prepare
         storage.follow(self.typed.follow)
         storage.follow(self.definitions.follow, CUSTOM_RESOURCE_DEFINITIONS)
+        storage.follow(lambda change: self._show_defaults_of(change.new), CUSTOM_RESOURCE_DEFINITIONS)
 
     def restore(self, now: int) -> None:
         """Takes over what an earlier process left in the storage."""
@@ -76,6 +82,17 @@ class Registry:
                 self.typed.restore(name, entry)
         for entry in self.storage.entries(CUSTOM_RESOURCE_DEFINITIONS):
             self.definitions.restore(entry)
+            self._show_defaults_of(entry)
+
+    def _show_defaults_of(self, definition: Entry) -> None:
+        """Objects that are stored show defaults that their definition has come to declare; their versions stay."""
+
+        def shown(document: Document) -> Document:
+            resource = self.catalogue.of_kind(document["apiVersion"], document["kind"])
+            version = None if resource is None else self.definitions.custom(resource)
+            return document if version is None else version.receive(document)[0]
+
+        self.storage.revise(definition.name, shown)
 
     # Reading. `find` and `list` are also what admission sees of the cluster.
 
@@ -111,8 +128,9 @@ class Registry:
             self.storage.version + 1,
             lambda name: self.storage.find(stored_as, namespace, name) is not None,
         )
-        made = creating.stamped(resource, made, now)
-        made = stored_form(resource, self._admitted_new(resource, made, own, now))
+        made = creating.requested_by(options.user, resource, creating.stamped(resource, made, now))
+        gate = self._gate(CREATE, resource, made["metadata"], options)
+        made = stored_form(resource, self._admitted_new(resource, made, own, options, gate, now))
         if self.storage.find(stored_as, namespace, made["metadata"]["name"]) is not None:
             raise AlreadyExists.of(resource, made["metadata"]["name"])
         if options.dry_run:
@@ -139,7 +157,7 @@ class Registry:
         if wished is served:
             return entry
         updating.check_preconditions(served, wished, resource, must_name_version=must_name_version)
-        made = updating.written_half(served, wished, resource, subresource)
+        made = updating.written_half(served, wished, resource, subresource, now)
         own = partial(self._owned, served, resource=resource, subresource=subresource, options=options, now=now)
         made = self._admitted(resource, made, served, subresource, own, options, now)
         return self._write(resource, entry, stored_form(resource, made), options, now)
@@ -161,11 +179,39 @@ class Registry:
         entries = track_scaling(old["metadata"].get("managedFields") or [], resource.api_version, manager, owned)
         return with_metadata(new, managedFields=entries)
 
-    def _admitted_new(self, resource: Resource, document: Document, own: Own, now: int) -> Document:
+    def _gate(
+        self,
+        operation: str,
+        resource: Resource,
+        metadata: Document,
+        options: WriteOptions,
+        old: Document | None = None,
+        subresource: str = "",
+    ) -> Gate:
+        """The policies that a write passes."""
+        name = metadata.get("name", "")
+        namespace = name if resource == NAMESPACES else metadata.get("namespace", "")
+        view = None
+        if subresource == SCALE and old is not None:
+            view = partial(scale_of, paths=self.definitions.scale_paths(resource))
+            old = view(old)
+        asked = Attributes(operation, resource, namespace, name, old=old, subresource=subresource)
+        return self._gates.gate(asked, options, view)
+
+    def check_subresource(
+        self, resource: Resource, namespace: str, name: str, subresource: str, document: Document, options: WriteOptions
+    ) -> None:
+        """Raises what policies refuse of a document that is posted to a subresource: an Eviction, a Binding."""
+        metadata = {"namespace": namespace, "name": name}
+        self._gate(CREATE, resource, metadata, options, subresource=subresource).check(document)
+
+    def _admitted_new(
+        self, resource: Resource, document: Document, own: Own, options: WriteOptions, gate: Gate, now: int
+    ) -> Document:
         version = self.definitions.custom(resource)
         if version is not None:
-            return admit_new_custom(version, own(document), self)
-        made = admit_create(resource, document, self, now, own)
+            return admit_new_custom(version, own(document), self, gate)
+        made = admit_create(resource, document, self, now, own, options, gate)
         if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS:
             return self.definitions.established(made, now)
         return made
@@ -182,13 +228,15 @@ class Registry:
     ) -> Document:
         version = self.definitions.custom(resource)
         if version is None and not options.trusted:
-            made = admit_update(resource, new, old, self, now, subresource, own)
+            gate = self._gate(UPDATE, resource, old["metadata"], options, old, subresource)
+            made = admit_update(resource, new, old, self, now, subresource, own, options, gate)
             if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS and not subresource:
                 return self.definitions.established(made, now)
             return made
         if version is None or options.trusted:
             return own(new if subresource == "status" else counted(old, new, resource))
-        return admit_custom_update(version, own(new), old, subresource)
+        gate = self._gate(UPDATE, resource, old["metadata"], options, old, subresource)
+        return admit_custom_update(version, own(new), old, subresource, gate)
 
     def _write(self, resource: Resource, entry: Entry, made: Document, options: WriteOptions, now: int) -> Entry:
         old = entry.document
@@ -221,30 +269,44 @@ class Registry:
         entry = self.entry(resource, namespace, name)
         served = served_form(resource, entry.document)
         scope = self.definitions.scope(resource, subresource)
-        wished = apply(scope, served, applied, options.manager, now, force=force)
+        wished = self._received(resource, apply(scope, served, applied, options.manager, now, force=force))
         updating.check_preconditions(served, wished, resource, must_name_version=False)
-        made = updating.written_half(served, wished, resource, subresource)
+        made = updating.written_half(served, wished, resource, subresource, now)
         made = self._admitted(resource, made, served, subresource, unchanged, options, now)
         made = stored_form(resource, with_old_times(served, made))
         return self._write(resource, entry, made, options, now), False
+
+    def _received(self, resource: Resource, merged: Document) -> Document:
+        """A custom object with its defaults, which nobody comes to own by applying."""
+        custom = self.definitions.custom(resource)
+        return merged if custom is None else custom.receive(merged)[0]
 
     def _apply_new(
         self, resource: Resource, namespace: str, name: str, applied: Document, options: WriteOptions, now: int
     ) -> Entry:
         if metadata_of(applied).get("uid"):
             raise Conflict.gone_meanwhile(resource, name, metadata_of(applied)["uid"])
-        made = apply(self.definitions.scope(resource), None, applied, options.manager, now)
+        made = self._received(resource, apply(self.definitions.scope(resource), None, applied, options.manager, now))
         own = partial(with_metadata, managedFields=made["metadata"].get("managedFields"))
         return self._create(resource, namespace, made, own, options, now)
 
     def delete(
-        self, resource: Resource, namespace: str, name: str, request: Request, now: int, *, dry_run: bool = False
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        request: Request,
+        now: int,
+        options: WriteOptions = _TRUSTED,
     ) -> Deleted:
         """Deletes at once, or begins to: pods get their grace period, finalizers their time."""
         entry = self.entry(resource, namespace, name)
         document = entry.document
         marked, goes = deleting.outcome(document, request, resource, now)
-        if dry_run:
+        if not options.trusted:
+            served = served_form(resource, document)
+            self._gate(DELETE, resource, document["metadata"], options, served).check_deletion()
+        if options.dry_run:
             return Deleted(_unstored(marked), goes)
         self.typed.now = now
         if marked is not document:
@@ -284,7 +346,7 @@ class Registry:
         labels = pods.topology_labels(node if isinstance(node, Node) else None)
         # Nobody owns what a binding writes, as with the real server.
         made = self.overlay(PODS, entry, pod, pods.bound(pod, node_name, uid, labels, annotations, now))
-        made = completed(PODS, entry.document, made, format_time(now))
+        made = completed(PODS, entry.document, made, format_time(now), self)
         return self._write(PODS, entry, made, options, now)
 
     def evict(self, namespace: str, name: str, request: Request, options: WriteOptions, now: int) -> None:
@@ -293,11 +355,11 @@ class Registry:
         pod = self._pod(namespace, name)
         self._ask_budgets(pod, options, now)
         marked = self.overlay(PODS, entry, pod, about_to_go(pod, now))
-        marked = completed(PODS, entry.document, marked, format_time(now))
+        marked = completed(PODS, entry.document, marked, format_time(now), self)
         marked = self._owned(entry.document, marked, PODS, "status", options, now)
         if not options.dry_run and pod.metadata.deletion_timestamp is None:
             self._write(PODS, entry, marked, options, now)
-        self.delete(PODS, namespace, name, request, now, dry_run=options.dry_run)
+        self.delete(PODS, namespace, name, request, now, replace(_TRUSTED, dry_run=options.dry_run))
 
     def _ask_budgets(self, pod: Pod, options: WriteOptions, now: int) -> None:
         found = self.typed.content.iterate("PodDisruptionBudget", pod.metadata.namespace)

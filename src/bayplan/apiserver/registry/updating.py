@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from bayplan.apiserver.kinds.certificates.signing_requests import approved
 from bayplan.apiserver.kinds.served import kind_of
 from bayplan.apiserver.registry.documents import is_custom, metadata_of, with_part
 from bayplan.apiserver.registry.typed import MODELLED
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
+from bayplan.model.timestamps import format_time
 from bayplan.store.errors import INVALID, BadRequest, Conflict, Invalid, field_cause
 from bayplan.store.rules import RULES, storage_key
 
@@ -21,13 +23,18 @@ _SERVERS: Final = (
     *("namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"),
     *("generation", "resourceVersion", "selfLink"),
 )
+#: Names no version, just as if there were none.
+_ANY_VERSION: Final = "0"
 
 
 def check_preconditions(old: Document, new: Document, resource: Resource, *, must_name_version: bool) -> None:
     """Raises Conflict when the wish was made for another object or an older version of it."""
     meta, wished = old["metadata"], metadata_of(new)
     name = meta["name"]
-    if wished.get("name", name) != name:
+    if not wished.get("name"):
+        text = f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        raise BadRequest(text)
+    if wished["name"] != name:
         raise BadRequest(f"the name of the object ({wished['name']}) does not match the name on the URL ({name})")
     namespace = meta.get("namespace", "")
     if wished.get("namespace") and wished["namespace"] != namespace:
@@ -36,12 +43,12 @@ def check_preconditions(old: Document, new: Document, resource: Resource, *, mus
         key = storage_key(_storage_prefix(resource), namespace, name)
         raise Conflict.other_uid(resource, key, name, wished["uid"], meta["uid"])
     version = wished.get("resourceVersion")
-    if version:
+    if version and version != _ANY_VERSION:
         if version != meta["resourceVersion"]:
             raise Conflict.stale(resource, name)
     elif must_name_version and (is_custom(resource) or kind_of(resource).update_needs_version):
         cause = field_cause(INVALID, "metadata.resourceVersion", "0: must be specified for an update")
-        raise Invalid.of(resource, name, [cause])
+        raise Invalid.of_resource(resource, name, [cause])
 
 
 def _storage_prefix(resource: Resource) -> str:
@@ -51,8 +58,10 @@ def _storage_prefix(resource: Resource) -> str:
     return f"{resource.group}/{resource.plural}" if is_custom(resource) else resource.plural
 
 
-def written_half(old: Document, new: Document, resource: Resource, subresource: str) -> Document:
+def written_half(old: Document, new: Document, resource: Resource, subresource: str, now: int) -> Document:
     """The document after a write to that half of it which the request is about."""
+    if subresource == "approval":
+        return approved(old, updated_status(old, new, resource), format_time(now))
     half = updated_status if subresource == "status" else updated
     return half(old, new, resource)
 

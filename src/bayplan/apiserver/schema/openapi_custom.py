@@ -34,9 +34,9 @@ def custom_definitions(resource: Resource, schema: Schema | None, form: Form) ->
 
 
 def _kind_schema(schema: Schema | None, form: Form) -> Schema:
-    published = _as_v2(schema or {}) if form is V2 else dict(schema or {})
-    if schema is None or any(schema.get(extension) for extension in _FREE_FORM):
-        return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    if schema is None or (form is V2 and any(schema.get(extension) for extension in _FREE_FORM)):
+        return {"type": "object"}
+    published = _as_v2(schema) if form is V2 else dict(schema)
     properties = {**published.get("properties", {}), **_head("meta.v1.ObjectMeta", form)}
     return {**published, "type": "object", "properties": properties}
 

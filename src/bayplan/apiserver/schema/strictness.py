@@ -13,7 +13,13 @@ import msgspec
 
 from bayplan.apiserver.schema.go_times import time_fault
 from bayplan.apiserver.schema.messages import Field, Message, message
-from bayplan.apiserver.schema.type_faults import SCHEMA_TYPE, Faults, faults_in_document, faults_in_text
+from bayplan.apiserver.schema.type_faults import (
+    SCHEMA_TYPE,
+    Faults,
+    faults_in_document,
+    faults_in_text,
+    repeated_in_text,
+)
 from bayplan.model.quantity import parse_quantity
 
 NO_FAULTS = Faults()
@@ -38,6 +44,11 @@ def check(document: dict[str, Any], whole: Message, text: bytes | None = None) -
     if text is None or _keys_written(text) == keys:
         return NO_FAULTS
     return faults_in_text(text, whole)
+
+
+def repeated_fields(document: dict[str, Any], text: bytes) -> tuple[str, ...]:
+    """What is said of fields given twice in a document of any type, in the order of the text."""
+    return () if _keys_written(text) == _count_keys(document) else repeated_in_text(text)
 
 
 def _keys_written(text: bytes) -> int:

@@ -17,7 +17,7 @@ from bayplan.apiserver.schema.messages import Field, Message, message
 from bayplan.model.quantity import FORMAT_MESSAGE, parse_quantity
 
 # Upstream: sigs.k8s.io/json, kubernetes_patch.go: no more are collected.
-_MOST_STRICT_FAULTS = 100
+STRICT_FAULTS_MAX = 100
 _GO_NAMES = {"bytes": "[]uint8", "double": "float64", "ExtraValue": "v1.ExtraValue", "Quantity": "resource.Quantity"}
 _INT_BITS = {"int32": 32, "int64": 64}
 _OPAQUE = frozenset({"FieldsV1", "JSON", "RawExtension"})
@@ -38,6 +38,13 @@ def faults_in_text(text: bytes, whole: Message) -> Faults:
 
 def faults_in_document(document: dict[str, Any], whole: Message) -> Faults:
     return _faults(document, whole)
+
+
+def repeated_in_text(text: bytes) -> tuple[str, ...]:
+    """What is said of fields given twice, in JSON of any type."""
+    judge = _Judge()
+    judge.anything(json.loads(text, object_pairs_hook=_Pairs), _Place())
+    return tuple(judge.strict)
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -108,6 +115,18 @@ class _Judge:
                     self._strict("duplicate", below)
                 self._field(item, field, below)
 
+    def anything(self, value: Any, place: _Place) -> None:
+        """Fields that are given twice, of a value whose type is not known."""
+        if isinstance(value, _Pairs):
+            for name, item, is_repeated in _entries(value):
+                below = place.key(name)
+                if is_repeated:
+                    self._strict("duplicate", below)
+                self.anything(item, below)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                self.anything(item, place.index(index))
+
     def _field(self, value: Any, field: Field, place: _Place) -> None:
         if value is None:
             return
@@ -165,7 +184,7 @@ class _Judge:
         self.wrong_type = self.wrong_type or _cannot_unmarshal(value, place, go_type, number_text)
 
     def _strict(self, why: str, place: _Place) -> None:
-        if len(self.strict) < _MOST_STRICT_FAULTS:
+        if len(self.strict) < STRICT_FAULTS_MAX:
             self.strict[f"{why} field {json.dumps(place.path, ensure_ascii=False)}"] = None
 
 

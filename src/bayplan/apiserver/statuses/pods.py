@@ -1,13 +1,17 @@
-"""What kubelets say of containers, from the phase of their pod.
+"""What kubelets say of containers, from the phase of their pod, and where the pod can be reached.
 
-Takes pods whose phase and Ready condition were written; gives them the conditions that go with these and a status for
-every container. Containers are as their pod is: all of them run, or all have ended. Restarts are left as they stand.
+Takes pods whose phase and Ready condition were written; gives them the conditions that go with these, a status for
+every container, and addresses. Containers are as their pod is: all of them run, or all have ended. Restarts are left
+as they stand. Nothing listens at the addresses.
 """
 
 from __future__ import annotations
 
+from ipaddress import IPv4Network
 from typing import Any, Final
 
+from bayplan.apiserver.admitting.cluster import NODES, ClusterView
+from bayplan.apiserver.statuses.commands import outcome_of
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.conditions import FALSE, TRUE
 from bayplan.model.well_known import READY
@@ -19,7 +23,11 @@ _COMPLETED: Final = "PodCompleted"
 _PHASES: Final = frozenset({"Running", "Succeeded", "Failed"})
 
 
-def completed(old: Document, new: Document, time: str) -> Document:
+#: Addresses of pods are of this network.
+_POD_NETWORK: Final = IPv4Network("10.128.0.0/9")
+
+
+def completed(old: Document, new: Document, time: str, cluster: ClusterView) -> Document:
     """The pod with what its kubelet says of its containers."""
     status = new.get("status") or {}
     phase, before = status.get("phase"), (old.get("status") or {}).get("phase")
@@ -29,8 +37,39 @@ def completed(old: Document, new: Document, time: str) -> Document:
         conditions = _with_companions(conditions, ready, phase, time)
         if phase != before or "containerStatuses" not in status:
             status = {**status, **_container_statuses(new, phase, time)}
+        if "podIP" not in status and phase == "Running":
+            status = {**status, **_addresses(old, new, cluster)}
+        if "generation" in new["metadata"]:
+            status = {**status, "observedGeneration": new["metadata"]["generation"]}
     dated = [condition if "lastProbeTime" in condition else _probed(condition) for condition in conditions]
     return {**new, "status": {**status, "conditions": dated}} if dated else {**new, "status": status}
+
+
+def _addresses(old: Document, pod: Document, cluster: ClusterView) -> Document:
+    host = _host_address(pod, cluster)
+    # No two writes have the same version, so no two pods have the same address, until so many writes were made.
+    written = int(old["metadata"].get("resourceVersion") or 0)
+    own = str(_POD_NETWORK[1 + written % (_POD_NETWORK.num_addresses - 2)])
+    address = host if host and pod["spec"].get("hostNetwork") else own
+    made: Document = {"podIP": address, "podIPs": [{"ip": address}]}
+    return {"hostIP": host, "hostIPs": [{"ip": host}], **made} if host else made
+
+
+def _host_address(pod: Document, cluster: ClusterView) -> str:
+    node = cluster.find(NODES, "", pod["spec"].get("nodeName") or "")
+    addresses = (node or {}).get("status", {}).get("addresses") or ()
+    return next((str(known["address"]) for known in addresses if known.get("type") == "InternalIP"), "")
+
+
+def with_ephemeral_statuses(pod: Document, time: str) -> Document:
+    """The pod with the statuses of the containers that were added to it since it started."""
+    status = pod["status"]
+    before = {known["name"]: known for known in status.get("ephemeralContainerStatuses") or []}
+    made = [
+        before.get(container["name"]) or _container_status(pod, container, {}, "Running", "ephemeralContainers", time)
+        for container in pod["spec"].get("ephemeralContainers") or []
+    ]
+    return {**pod, "status": {**status, "ephemeralContainerStatuses": made}} if made else pod
 
 
 def _probed(condition: Document) -> Document:
@@ -81,9 +120,12 @@ def _container_status(
     container_id = before.get("containerID") or f"bayplan://{pod['metadata']['uid']}/{container['name']}"
     made = {
         "name": container["name"],
-        "state": _ended(before, phase, container_id, time) if has_ended else {"running": {"startedAt": time}},
+        "state": _ended(before, phase, container, container_id, time)
+        if has_ended
+        else {"running": {"startedAt": time}},
         "lastState": before.get("lastState", {}),
-        "ready": not has_ended or (field == "initContainers" and phase == "Running"),
+        "ready": field != "ephemeralContainers"
+        and (not has_ended or (field == "initContainers" and phase != "Failed")),
         "restartCount": before.get("restartCount", 0),
         "image": container.get("image", ""),
         "imageID": "",
@@ -93,16 +135,17 @@ def _container_status(
     return {**before, **made}
 
 
-def _ended(before: Document, phase: str, container_id: str, time: str) -> dict[str, Any]:
+def _ended(before: Document, phase: str, container: Document, container_id: str, time: str) -> dict[str, Any]:
     state = before.get("state") or {}
     if "terminated" in state:
         return dict(state)
     started = state.get("running", {}).get("startedAt", time)
-    has_failed = phase == "Failed"
+    outcome = outcome_of(container)
+    code = int(phase == "Failed") if outcome is None or phase == "Running" else outcome.exit_code
     return {
         "terminated": {
-            "exitCode": 1 if has_failed else 0,
-            "reason": "Error" if has_failed else "Completed",
+            "exitCode": code,
+            "reason": "Error" if code else "Completed",
             "startedAt": started,
             "finishedAt": time,
             "containerID": container_id,

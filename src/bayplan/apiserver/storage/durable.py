@@ -8,6 +8,7 @@ used for new ones, and given back to the file system little by little when there
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -60,6 +61,7 @@ INSERT INTO changes SELECT version, type, resource, old_version FROM old_changes
 DROP TABLE old_objects;
 DROP TABLE old_changes;
 """
+_PRIVATE = 0o600
 _WRITE = "INSERT INTO documents VALUES (?, ?)"
 _UPSERT = "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)"
 _DELETE = "DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ?"
@@ -91,6 +93,7 @@ class StateFile:
         self._swept = 0
         """Changes up to this version have been dropped."""
         _check_beginning(path)
+        _keep_private(path)
         with self._readable():
             self._database = sqlite3.connect(path, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False)
         try:
@@ -210,6 +213,17 @@ def _check_beginning(path: Path) -> None:
         raise InvalidState(f"{path}: {error.strerror}") from None
     if beginning not in (b"", _BEGINNING):
         raise InvalidState(f"{path}: {_FOREIGN}")
+
+
+def _keep_private(path: Path) -> None:
+    """Lets nobody else read the file, which has Secrets in it; what SQLite puts beside it gets the same mode."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE))
+        for file in (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))):
+            with suppress(FileNotFoundError):
+                file.chmod(_PRIVATE)
+    except OSError as error:
+        raise InvalidState(f"{path}: {error.strerror}") from None
 
 
 def _entry(document: Document, version: int) -> Entry:

@@ -2,8 +2,9 @@
 
 Takes pods with a node and writes what their kubelet would: Running, Ready and the start time after a delay; Succeeded
 or Failed when a pod that has a run time has had it; and when a pod is to be deleted, it goes once its processes had
-time to stop, at the latest when its grace period ends. On a node that is missing or down nothing happens until it is
-back: processes there run on, but nobody hears of it. Containers, probes, restarts and images are not modelled.
+time to stop, at the latest when its grace period ends; `preStop.sleep` and `activeDeadlineSeconds` count. On a node
+that is missing or down nothing happens until it is back: processes there run on, but nobody hears of it. Containers,
+probes, restarts, images and hooks that run something are not modelled.
 
 A pod costs memory only while something is due for it.
 """
@@ -17,6 +18,7 @@ from math import isfinite
 from typing import ClassVar
 
 from bayplan.controllers.delays import Delays, FixedDelays
+from bayplan.controllers.nodes.pod_admission import Refusal, refusal_of
 from bayplan.controllers.ownership import NamespacedName, is_active, is_terminal
 from bayplan.controllers.timers import Timers
 from bayplan.controllers.work_queue import AT_ONCE
@@ -39,9 +41,10 @@ RUN_SECONDS = "bayplan/run-seconds"
 STOP_SECONDS = "bayplan/stop-seconds"
 FAILS = "bayplan/fails"
 
-_START, _END, _STOP = "start", "end", "stop"
+_START, _END, _EXPIRE, _STOP = "start", "end", "expire", "stop"
 _RUNNING = Condition(type=READY, status=TRUE)
 _COMPLETED = Condition(type=READY, status=FALSE, reason="PodCompleted")
+_EXPIRED = "Pod was active on the node longer than the specified deadline"
 _FAILED = Condition(type=READY, status=FALSE, reason="PodFailed")
 
 
@@ -60,22 +63,37 @@ def annotated_run_seconds(pod: Pod) -> float | None:
     return annotated_seconds(pod.metadata, RUN_SECONDS)
 
 
+def annotated_to_fail(pod: Pod) -> bool:
+    """Whether the pod fails when it ends, by its annotation."""
+    return is_to_fail(pod.metadata)
+
+
 class Kubelet:
     """The kubelets of all nodes.
 
     Args:
         delays: start-up and stopping times.
         run_seconds: how long a pod runs before it ends by itself; None if it does not.
+        fails: whether it then fails.
+        is_strict: whether pods that do not fit their node are refused, and pods that are deleted are said to have ended
+            before they go. Where only the scheduler gives nodes to pods, neither makes a difference to anybody.
     """
 
     name: ClassVar[str] = "kubelet"
     watches: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
 
     def __init__(
-        self, delays: Delays | None = None, run_seconds: Callable[[Pod], float | None] = annotated_run_seconds
+        self,
+        delays: Delays | None = None,
+        run_seconds: Callable[[Pod], float | None] = annotated_run_seconds,
+        fails: Callable[[Pod], bool] = annotated_to_fail,
+        *,
+        is_strict: bool = False,
     ) -> None:
+        self._is_strict = is_strict
         self._delays = delays or FixedDelays()
         self._run_seconds = run_seconds
+        self._fails = fails
         self._plans: dict[NamespacedName, _Plan] = {}
         self._timers: Timers[NamespacedName] = Timers()
         self._down: set[str] = set()  # only ever asked, never iterated
@@ -131,9 +149,10 @@ class Kubelet:
         elif plan is not None:
             if status.phase in FINISHED_PHASES:
                 self._drop(key)
+            elif plan.action in (_END, _EXPIRE) and pod.spec.active_deadline_seconds is not None:
+                self._plan_end(key, pod, _started_at(status, now))
         elif status.phase == "Running":
-            started_at = now if status.start_time is None else parse_time(status.start_time)
-            self._plan_end(key, pod, started_at)
+            self._plan_end(key, pod, _started_at(status, now))
         elif status.phase not in FINISHED_PHASES:
             self._schedule(key, pod, _START, now + self._delays.start_ns(pod), heard_at=now)
 
@@ -152,11 +171,13 @@ class Kubelet:
 
     def _stop_ns(self, pod: Pod) -> int:
         seconds = annotated_seconds(pod.metadata, STOP_SECONDS)
-        return self._delays.stop_ns(pod) if seconds is None else _to_ns(seconds)
+        return _hook_ns(pod) + (self._delays.stop_ns(pod) if seconds is None else _to_ns(seconds))
 
     def _plan_end(self, key: NamespacedName, pod: Pod, started_at: int) -> None:
-        seconds = self._run_seconds(pod)
-        if seconds is not None:
+        seconds, deadline = self._run_seconds(pod), pod.spec.active_deadline_seconds
+        if deadline is not None and (seconds is None or deadline < seconds):
+            self._schedule(key, pod, _EXPIRE, started_at + deadline * SECOND)
+        elif seconds is not None:
             self._schedule(key, pod, _END, started_at + _to_ns(seconds))
 
     def _schedule(self, key: NamespacedName, pod: Pod, action: str, at: int, heard_at: int = 0) -> None:
@@ -188,14 +209,36 @@ class Kubelet:
         del self._plans[key]
         try:
             if plan.action == _STOP:
-                _stop(store, pod, now)
+                _stop(store, pod, now, says_so=self._is_strict)
             elif is_active(pod):
                 if plan.action == _START:
-                    self._plan_end(key, _start(store, pod, plan.heard_at, now), now)
+                    self._start(store, key, pod, plan.heard_at, now)
                 else:
-                    _end(store, pod, now)
+                    self._end(store, pod, plan.action, now)
         except (NotFound, Conflict):
             pass  # somebody was faster, and news of it are on the way
+
+    def _start(self, store: Store, key: NamespacedName, pod: Pod, heard_at: int, now: int) -> None:
+        refusal = self._refusal(store, pod) if self._is_strict else None
+        if refusal is None:
+            self._plan_end(key, _start(store, pod, heard_at, now), now)
+        else:
+            status = replace(pod.status, reason=refusal.reason, message=refusal.message)
+            store.set_status(pod, _ended(status, "Failed", now // SECOND), now)
+
+    def _end(self, store: Store, pod: Pod, action: str, now: int) -> None:
+        status, phase = pod.status, "Failed"
+        if action == _EXPIRE:
+            status = replace(status, reason="DeadlineExceeded", message=_EXPIRED)
+        elif not self._fails(pod):
+            phase = "Succeeded"
+        store.set_status(pod, _ended(status, phase, now // SECOND), now)
+
+    @staticmethod
+    def _refusal(store: Store, pod: Pod) -> Refusal | None:
+        node = store.find(Node, "", pod.spec.node_name)
+        others = [other for other in store.pods_on_node(pod.spec.node_name) if other.status.phase == "Running"]
+        return None if node is None else refusal_of(pod, node, others)
 
     def _resume(self, store: Store, node_name: str, now: int) -> None:
         """Lets a node that is there again catch up."""
@@ -211,6 +254,10 @@ class Kubelet:
                     _write(store, pod, _RUNNING, None, now)
 
 
+def _started_at(status: PodStatus, now: int) -> int:
+    return now if status.start_time is None else parse_time(status.start_time)
+
+
 def _start(store: Store, pod: Pod, heard_at: int, now: int) -> Pod:
     return store.set_status(pod, _started(pod.status, heard_at // SECOND, now // SECOND), now)
 
@@ -221,11 +268,6 @@ def _started(status: PodStatus, heard_at_second: int, second: int) -> PodStatus:
     since = status.start_time or format_time(heard_at_second * SECOND)
     conditions = with_condition(status.conditions, _RUNNING, format_time(second * SECOND))
     return replace(status, phase="Running", start_time=since, conditions=conditions)
-
-
-def _end(store: Store, pod: Pod, now: int) -> None:
-    phase = "Failed" if is_to_fail(pod.metadata) else "Succeeded"
-    store.set_status(pod, _ended(pod.status, phase, now // SECOND), now)
 
 
 @shared_step
@@ -239,11 +281,18 @@ def is_to_fail(meta: ObjectMeta) -> bool:
     return (_annotated(meta, FAILS) or "false") != "false"
 
 
-def _stop(store: Store, pod: Pod, now: int) -> None:
+def _hook_ns(pod: Pod) -> int:
+    """How long containers sleep before they are asked to stop."""
+    hooks = (one.lifecycle.pre_stop for one in pod.spec.containers if one.lifecycle is not None)
+    sleeps = (hook.sleep.seconds for hook in hooks if hook is not None and hook.sleep is not None)
+    return max(sleeps, default=0) * SECOND
+
+
+def _stop(store: Store, pod: Pod, now: int, *, says_so: bool) -> None:
     meta = pod.metadata
     if meta.deletion_timestamp is None:
         return
-    if meta.finalizers and not is_terminal(pod):
+    if (meta.finalizers or (says_so and pod.status.phase == "Running")) and not is_terminal(pod):
         # The object outlives its processes, so it has to say that these are gone.
         _write(store, pod, _FAILED, "Failed", now)
     if not _has_only_finalizers_left(pod):

@@ -79,13 +79,14 @@ class DaemonPlaces:
         self._terms = _required_terms(spec)
 
     def include(self, node: Node) -> bool:
-        return self._suits(node) and self._bears(node, (NO_SCHEDULE, NO_EXECUTE))
+        return self.suits(node) and self._bears(node, (NO_SCHEDULE, NO_EXECUTE))
 
     def keep(self, node: Node) -> bool:
         """Whether a daemon that is there may stay: a taint that only keeps new pods away does not drive it out."""
-        return self._suits(node) and self._bears(node, (NO_EXECUTE,))
+        return self.suits(node) and self._bears(node, (NO_EXECUTE,))
 
-    def _suits(self, node: Node) -> bool:
+    def suits(self, node: Node) -> bool:
+        """Whether the node has what the spec asks for by name and labels."""
         meta = node.metadata
         if self._node_name not in ("", meta.name) or not self._labels.matches(meta.labels):
             return False

@@ -38,6 +38,8 @@ FAILED_WAIT_MIN_NS = SECOND
 FAILED_WAIT_MAX_NS = 15 * MINUTE
 
 _ALL_NODES = ""
+_NO_NODE = "/"
+"""Only the status is to be looked at; no node has this name."""
 _DESIRED, _CURRENT, _READY, _AVAILABLE, _UPDATED, _MISPLACED = 1, 2, 4, 8, 16, 32
 
 
@@ -87,8 +89,8 @@ class DaemonSetController(Reconciler[Key]):
         elif change.type == ADDED:
             self._daemons[key] = _Daemons(owner)
             self._queue.add((key, _ALL_NODES))
-        elif not only_status_changed(change):
-            self._queue.add((key, _ALL_NODES))
+        else:
+            self._queue.add((key, _NO_NODE if only_status_changed(change) else _ALL_NODES))
 
     def reconcile(self, store: Store, now: int) -> None:
         super().reconcile(store, now)
@@ -110,6 +112,9 @@ class DaemonSetController(Reconciler[Key]):
             return
         self._revisions.observe(daemons.uid, owner.spec.template)
         daemons.follow(owner, self._revisions.hash_of(daemons.uid))
+        if node_name == _NO_NODE:
+            self._touched[set_key] = None
+            return
         if node_name != _ALL_NODES:
             self._touched[set_key] = None
             self._look_at(store, owner, daemons, node_name, now)

@@ -30,7 +30,7 @@ from bayplan.controllers.workloads.rollout import (
     sizes_of_old,
 )
 from bayplan.controllers.workloads.templates import replica_set_of, same_template, template_hash
-from bayplan.controllers.writes import only_status_changed, with_metadata, write_status
+from bayplan.controllers.writes import with_metadata, write_status
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
@@ -76,7 +76,7 @@ class DeploymentController(Reconciler[NamespacedName]):
                 owner = controller_of_kind(replica_set.metadata, "Deployment") if replica_set is not None else None
                 if owner is not None:
                     self._queue.add(owner)
-        elif change.kind == "Deployment" and not _is_of_no_interest(change):
+        elif change.kind == "Deployment":
             self._queue.add(namespaced_name(change.new))
 
     def _observe_pod(self, change: WatchEvent) -> None:
@@ -329,6 +329,8 @@ class _Family:
         progress = conditions.progress(before, status, self.bounds.wanted, self._new_name)
         if progress is not None:
             status.conditions = conditions.put_last(status.conditions, progress, time)
+        newest_first = [*filter(None, [self.new]), *self.old]
+        status.conditions = conditions.with_failure_of(newest_first, status.conditions)
         write_status(self._store, self._stored, status, self._now)
         return status
 
@@ -382,10 +384,3 @@ def _occupies(obj: object) -> bool:
 
 def _is_complete(status: ScaleStatus, wanted: int) -> bool:
     return {status.replicas, status.updated_replicas, status.available_replicas} == {wanted}
-
-
-def _is_of_no_interest(change: WatchEvent) -> bool:
-    old = change.old
-    if old is None or change.type == DELETED:
-        return False
-    return only_status_changed(change) and old.metadata.annotations == change.new.metadata.annotations

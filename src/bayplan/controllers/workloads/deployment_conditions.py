@@ -1,4 +1,4 @@
-"""What a Deployment says of its rollout: the conditions Available and Progressing.
+"""What a Deployment says of its rollout: the conditions Available, Progressing and ReplicaFailure.
 
 Takes the status before and after, the bounds of the rollout and the name of the current ReplicaSet; gives conditions.
 A condition that changes goes behind the others, as upstream's controller has it. Progress deadlines do not exist here.
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from bayplan.model.conditions import FALSE, TRUE, UNKNOWN, find_condition
+from bayplan.model.conditions import FALSE, REPLICA_FAILURE, TRUE, UNKNOWN, find_condition
 from bayplan.model.meta import Condition
 from bayplan.model.structs import replace
-from bayplan.model.workloads import ScaleStatus
+from bayplan.model.workloads import ReplicaSet, ScaleStatus
 
 PROGRESSING: Final = "Progressing"
 _NEW_AVAILABLE: Final = "NewReplicaSetAvailable"
@@ -63,6 +63,16 @@ def progress(before: ScaleStatus, after: ScaleStatus, wanted: int, replica_set: 
         message = f'ReplicaSet "{replica_set}" is progressing.'
         return Condition(type=PROGRESSING, status=TRUE, reason="ReplicaSetUpdated", message=message)
     return None
+
+
+def with_failure_of(replica_sets: Sequence[ReplicaSet], conditions: Sequence[Condition]) -> list[Condition]:
+    """The conditions with the first ReplicaSet's that says that pods cannot be created or deleted."""
+    # Upstream: pkg/controller/deployment/deployment_controller.go getReplicaFailures (v1.36).
+    failures = (find_condition(each.status.conditions, REPLICA_FAILURE) for each in replica_sets)
+    failure = next(filter(None, failures), None)
+    if failure is not None:
+        return put_last(conditions, failure, failure.last_transition_time or "")
+    return [condition for condition in conditions if condition.type != REPLICA_FAILURE]
 
 
 def _has_progressed(before: ScaleStatus, after: ScaleStatus) -> bool:

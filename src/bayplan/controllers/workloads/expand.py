@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count, islice
 
 from bayplan.controllers.ownership import (
@@ -59,9 +60,12 @@ class PendingWorkload:
         return [*self.along, *self.pods]
 
 
-def pods_to_create(objects: Sequence[Object]) -> list[PendingWorkload]:
-    """For every workload that lacks pods, in the order of the objects, those it would create."""
-    expansion = _Expansion(objects)
+def pods_to_create(objects: Sequence[Object], ownership: Ownership | None = None) -> list[PendingWorkload]:
+    """For every workload that lacks pods, in the order of the objects, those it would create.
+
+    `ownership` is that of the objects, if it is known.
+    """
+    expansion = _Expansion(objects, ownership)
     pending = (expansion.pending(workload) for workload in objects if isinstance(workload, WORKLOADS))
     return [workload for workload in pending if workload.pods]
 
@@ -82,17 +86,20 @@ def next_to_create(objects: Sequence[Object], kind: str, namespace: str, name: s
 class _Expansion:
     """What expanding needs to know of the cluster: owners, nodes, and names in use."""
 
-    def __init__(self, objects: Sequence[Object]) -> None:
-        self.ownership = Ownership(objects)
+    def __init__(self, objects: Sequence[Object], ownership: Ownership | None = None) -> None:
+        self.ownership = Ownership(objects) if ownership is None else ownership
+        self._objects = objects
         self._nodes = [node for node in objects if isinstance(node, Node)]
-        self._pod_names: set[NamespacedName] = set()
-        self._claim_names: set[NamespacedName] = set()
-        # Names matter only where something may be created; most pods of a large cluster can be passed over.
-        namespaces = {namespace for _, namespace, _ in self.ownership.workloads}
-        for obj in objects:
-            if isinstance(obj, Pod | PersistentVolumeClaim) and obj.metadata.namespace in namespaces:
-                names = self._pod_names if isinstance(obj, Pod) else self._claim_names
-                names.add(namespaced_name(obj))
+
+    # Names matter only where something is created, as in few clusters.
+
+    @cached_property
+    def _pod_names(self) -> set[NamespacedName]:
+        return {namespaced_name(obj) for obj in self._objects if isinstance(obj, Pod)}
+
+    @cached_property
+    def _claim_names(self) -> set[NamespacedName]:
+        return {namespaced_name(obj) for obj in self._objects if isinstance(obj, PersistentVolumeClaim)}
 
     def pending(self, workload: Workload) -> PendingWorkload:
         """The pods the workload lacks."""

@@ -4,8 +4,8 @@ Hears of Jobs and of their pods. Pods bear a finalizer until they have been coun
 lost, even if somebody deletes it; a pod that is being deleted counts as failed, and so does a victim of preemption.
 After a failure new pods wait, 10 s at first and twice as long each time. News of pods are gathered for a second. Only
 pods that are active or not yet counted are looked at, however many have ended before. A Job's end is announced
-(SuccessCriteriaMet, FailureTarget) and comes when its last pod has ended. Failure and success policies, limits by index
-and managedBy do not exist here.
+(SuccessCriteriaMet, FailureTarget) and comes when its last pod has ended. Jobs that another controller manages are left
+alone. Failure and success policies and limits by index do not exist here.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ Key: TypeAlias = tuple[str, str, str]
 
 # Upstream: pkg/controller/job/job_controller.go syncJobBatchPeriod (v1.36).
 BATCH_NS = SECOND
+#: What `managedBy` says of Jobs that are this controller's; without it they are, too.
+_OWN_NAME = "kubernetes.io/job-controller"
 
 
 class JobController(Reconciler[Key]):
@@ -121,6 +123,8 @@ class JobController(Reconciler[Key]):
     def _sync(self, store: Store, key: Key, now: int) -> None:
         namespace, name, uid = key
         job = store.find(Job, namespace, name)
+        if job is not None and (job.spec.managed_by or _OWN_NAME) != _OWN_NAME:
+            return
         if job is None or job.metadata.uid != uid:
             self._release_all(store, namespace, uid, now)
             self._progress.pop(uid, None)

@@ -213,6 +213,7 @@ class Attempt:
         meta.generate_name = index_prefix(self._job.metadata.name, index)
         meta.labels[JOB_INDEX_LABEL] = str(index)
         meta.annotations[JOB_INDEX_LABEL] = str(index)
+        pod.spec.hostname = f"{self._job.metadata.name}-{index}"
         return pod
 
     def _withdraw(self, pods: list[Pod]) -> None:

@@ -2,8 +2,8 @@
 
 Hears of pods and of their owners, and keeps count, so that a change costs the same however many pods there are. A pod
 that ended or is being deleted no longer counts, and is replaced at once. Only when pods are to go are all of an owner's
-looked at, to choose which. Pods are an owner's by their controller reference alone: none are adopted by their labels,
-and none are let go when these change. The condition ReplicaFailure is not written.
+looked at, to choose which. Pods are an owner's by their controller reference alone, which `adoption` writes and takes
+away as labels say. What the store refuses is said in the condition ReplicaFailure.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from bayplan.controllers.work_queue import BURST_MAX, Reconciler
 from bayplan.controllers.workloads.availability import available_at
 from bayplan.controllers.workloads.deletion_order import first_to_delete
 from bayplan.controllers.workloads.pods_from_templates import Stamp
-from bayplan.controllers.writes import delete_pod, only_status_changed, write_status
-from bayplan.model.conditions import is_ready
-from bayplan.model.meta import ObjectMeta
+from bayplan.controllers.writes import delete_pod, write_status
+from bayplan.model.conditions import REPLICA_FAILURE, TRUE, find_condition, is_ready
+from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.pod import Pod, PodTemplateSpec
 from bayplan.model.structs import replace
+from bayplan.model.timestamps import format_time
 from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.model.workloads import ReplicaSet, ReplicationController, ScaleStatus
-from bayplan.store import Store, WatchEvent
+from bayplan.store import ApiError, Store, WatchEvent
 
 Replicated: TypeAlias = ReplicaSet | ReplicationController
 
@@ -92,8 +93,6 @@ class ReplicaSetController(Reconciler[NamespacedName]):
             return
         if change.type == ADDED:
             self._uncounted[meta.uid] = None
-        elif only_status_changed(change):
-            return
         self._queue.add((meta.namespace, meta.name))
 
     def _sync(self, store: Store, key: NamespacedName, now: int) -> None:
@@ -102,15 +101,22 @@ class ReplicaSetController(Reconciler[NamespacedName]):
             return
         if owner.metadata.uid in self._uncounted:
             self._recount(store, owner)
-        if owner.metadata.deletion_timestamp is None:
-            missing = _wanted(owner) - self._count(owner, _ACTIVE)
-            if missing > 0:
-                self._create(store, owner, min(missing, BURST_MAX), now)
-            elif missing < 0:
-                self._delete(store, owner, now)
-            if abs(missing) > BURST_MAX:
-                self._queue.add(key)
-        self._write_status(store, owner, now)
+        try:
+            if owner.metadata.deletion_timestamp is None:
+                self._replicate(store, owner, now)
+        except ApiError as error:
+            self._write_status(store, owner, str(error), now)
+            raise
+        self._write_status(store, owner, "", now)
+
+    def _replicate(self, store: Store, owner: Replicated, now: int) -> None:
+        missing = _wanted(owner) - self._count(owner, _ACTIVE)
+        if missing > 0:
+            self._create(store, owner, min(missing, BURST_MAX), now)
+        elif missing < 0:
+            self._delete(store, owner, now)
+        if abs(missing) > BURST_MAX:
+            self._queue.add(namespaced_name(owner))
 
     def _count(self, owner: Replicated, marks: int) -> int:
         tally = self._pods.get(owner.metadata.uid)
@@ -153,7 +159,7 @@ class ReplicaSetController(Reconciler[NamespacedName]):
             assert isinstance(deletion.object, Pod)
             self._note(pod.metadata, 0 if deletion.gone else _marks(deletion.object))
 
-    def _write_status(self, store: Store, owner: Replicated, now: int) -> None:
+    def _write_status(self, store: Store, owner: Replicated, failure: str, now: int) -> None:
         ready = self._count(owner, _ACTIVE | _READY)
         available = ready if owner.spec.min_ready_seconds == 0 else self._count_available(store, owner, now)
         status: ScaleStatus = replace(
@@ -164,8 +170,21 @@ class ReplicaSetController(Reconciler[NamespacedName]):
             # ReplicationControllers do not say.
             terminating_replicas=self._count(owner, _TERMINATING) if isinstance(owner, ReplicaSet) else None,
             observed_generation=owner.metadata.generation,
+            conditions=self._conditions(owner, failure, now),
         )
         write_status(store, owner, status, now)
+
+    def _conditions(self, owner: Replicated, failure: str, now: int) -> list[Condition]:
+        # Upstream: pkg/controller/replicaset/replica_set_utils.go calculateStatus (v1.36).
+        standing = find_condition(owner.status.conditions, REPLICA_FAILURE)
+        if bool(failure) == (standing is not None):
+            return owner.status.conditions
+        others = [condition for condition in owner.status.conditions if condition is not standing]
+        if not failure:
+            return others
+        reason = "FailedCreate" if self._count(owner, _ACTIVE) < _wanted(owner) else "FailedDelete"
+        condition = Condition(type=REPLICA_FAILURE, status=TRUE, reason=reason, message=failure)
+        return [*others, replace(condition, last_transition_time=format_time(now))]
 
     def _count_available(self, store: Store, owner: Replicated, now: int) -> int:
         """How many have been ready long enough; comes back when the next one has."""

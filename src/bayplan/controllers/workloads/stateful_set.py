@@ -19,7 +19,7 @@ from bayplan.controllers.workloads.expand import POD_INDEX_LABEL, POD_NAME_LABEL
 from bayplan.controllers.workloads.pods_from_templates import Stamp, mount_claims
 from bayplan.controllers.workloads.rollout import ON_DELETE
 from bayplan.controllers.workloads.templates import REVISION_HASH, Revisions
-from bayplan.controllers.writes import delete_pod, only_status_changed, write_status
+from bayplan.controllers.writes import delete_pod, write_status
 from bayplan.model.conditions import is_ready
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
@@ -54,7 +54,7 @@ class StatefulSetController(Reconciler[NamespacedName]):
         assert isinstance(owner, StatefulSet)
         if change.type == DELETED:
             self._revisions.forget(owner.metadata.uid)
-        elif not only_status_changed(change):
+        else:
             self._queue.add(namespaced_name(owner))
 
     def _sync(self, store: Store, key: NamespacedName, now: int) -> None:
@@ -63,9 +63,11 @@ class StatefulSetController(Reconciler[NamespacedName]):
             return
         self._revisions.observe(owner.metadata.uid, owner.spec.template)
         members = _Members(store, owner, self._revisions, now)
-        if owner.metadata.deletion_timestamp is None:
-            members.act()
-        members.write_status()
+        try:
+            if owner.metadata.deletion_timestamp is None:
+                members.act()
+        finally:  # a pod that is refused is no reason not to count the others
+            members.write_status()
         if members.look_again_at is not None:
             self._queue.add_at(key, members.look_again_at)
 

@@ -16,6 +16,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #if PY_SSIZE_T_MAX < INT64_MAX
 #error "rows are expected to be int64"
@@ -55,7 +56,14 @@ static const int64_t DOUBLE_START = 150;
 static const int64_t NOT_FEASIBLE = INT64_MIN;
 static const signed char PASSED = -1; /* as in filtering.py */
 
+#if defined(__GNUC__)
+#define INLINED static inline __attribute__((always_inline))
+#else
+#define INLINED static inline
+#endif
+
 #if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__)
+#define HAS_VARIANTS
 #define FASTEST_FOR_THIS_CPU __attribute__((target_clones("avx2", "default")))
 #else
 #define FASTEST_FOR_THIS_CPU
@@ -189,8 +197,9 @@ static int expects_tuple(PyObject *given)
     return PyTuple_Check(given);
 }
 
-/* Reads a tuple of tuples, each with a column, an amount and what else the rule needs. Returns how many. */
-static int read_amounts(PyObject *tuples, int rule, const Request *request, Amount *amounts)
+/* Reads a tuple of tuples, each with a column, an amount and what else the rule needs. Returns how many.
+ * With a tuple of what is `asked` for, each has a place in there instead of an amount. */
+static int read_amounts(PyObject *tuples, PyObject *asked, int rule, const Request *request, Amount *amounts)
 {
     Py_ssize_t start = rule == FIT_CODES; /* after the name of the resource */
     Py_ssize_t extra = rule == FIT_CODES ? 2 : rule != BALANCED;
@@ -209,6 +218,10 @@ static int read_amounts(PyObject *tuples, int rule, const Request *request, Amou
         for (Py_ssize_t position = 0; position < 2 + extra; position++) {
             PyObject *number = PyTuple_GetItem(entry, start + position);
             numbers[position] = number ? PyLong_AsLongLong(number) : 0;
+        }
+        if (asked && !PyErr_Occurred()) {
+            PyObject *amount = PyTuple_GetItem(asked, (Py_ssize_t)numbers[1]);
+            numbers[1] = amount ? PyLong_AsLongLong(amount) : 0;
         }
         amounts[each] = (Amount){numbers[0], numbers[1], numbers[2], numbers[3]};
         if (!PyErr_Occurred() && (numbers[0] < 0 || numbers[0] >= columns))
@@ -240,15 +253,27 @@ static Block block_from(const Request *request, Py_ssize_t first)
     return (Block){request, first, left < BLOCK ? (int)left : BLOCK, request->out ? request->out + first : NULL};
 }
 
+/* One by one, as many CPUs have instructions for this that are slower. */
+static void gather(int count, const int64_t *restrict rows, const int64_t *restrict amounts, int64_t *restrict out)
+{
+    for (int place = 0; place < count; place++)
+        out[place] = amounts[rows[place]];
+}
+
 /* The amounts in a column: where they lie, if they lie side by side, else gathered in `space`. */
 static const int64_t *amounts_in(Block block, int table, int64_t column, int64_t *space)
 {
-    const Table *from = &block.request->tables[table];
+    const Request *request = block.request;
+    const Table *from = &request->tables[table], *rows = &request->tables[ROWS];
     const char *data = from->data + column * from->column_step;
-    if (block.request->is_all && from->row_step == sizeof(int64_t))
+    int side_by_side = from->row_step == sizeof(int64_t);
+    if (request->is_all && side_by_side)
         return (const int64_t *)data + block.first;
-    for (int place = 0; place < block.count; place++)
-        space[place] = *(const int64_t *)(data + row_at(block.request, block.first + place) * from->row_step);
+    if (side_by_side && rows->row_step == sizeof(int64_t))
+        gather(block.count, (const int64_t *)rows->data + block.first, (const int64_t *)data, space);
+    else
+        for (int place = 0; place < block.count; place++)
+            space[place] = *(const int64_t *)(data + row_at(request, block.first + place) * from->row_step);
     return space;
 }
 
@@ -259,7 +284,7 @@ typedef struct {
 } Seen;
 
 /* Below 2**52 an integer is the fraction of a double that is 2**52 larger: quicker than converting. */
-static inline double as_double(int64_t amount)
+INLINED double as_double(int64_t amount)
 {
     const union { uint64_t bits; double value; } offset = {UINT64_C(0x4330000000000000)};
     const union { uint64_t bits; double value; } shifted = {(uint64_t)amount | offset.bits};
@@ -350,7 +375,7 @@ static PyObject *fit_codes(PyObject *Py_UNUSED(module), PyObject *const *argumen
     Amount demands[RESOURCES_MAX];
     if (!expects(given, 7) || open_request(&request, arguments, SLOTS, 4) < 0)
         return NULL;
-    int count = read_amounts(arguments[6], FIT_CODES, &request, demands);
+    int count = read_amounts(arguments[6], NULL, FIT_CODES, &request, demands);
     for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK)
         fit_codes_of(block_from(&request, first), demands, count, request.out + first);
     close_request(&request);
@@ -459,7 +484,7 @@ static PyObject *fit_scores(PyObject *Py_UNUSED(module), PyObject *const *argume
         return NULL;
     }
     int most = PyObject_IsTrue(arguments[6]);
-    int count = read_amounts(arguments[5], LEAST_ALLOCATED, &request, scored);
+    int count = read_amounts(arguments[5], NULL, LEAST_ALLOCATED, &request, scored);
     for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK) {
         Gathered gathered;
         gathered.block = block_from(&request, first);
@@ -564,7 +589,7 @@ static PyObject *balance_scores(PyObject *Py_UNUSED(module), PyObject *const *ar
     Amount scored[RESOURCES_MAX];
     if (!expects(given, 5) || open_request(&request, arguments, SLOTS, 2) < 0)
         return NULL;
-    int count = read_amounts(arguments[4], BALANCED, &request, scored);
+    int count = read_amounts(arguments[4], NULL, BALANCED, &request, scored);
     for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK) {
         Gathered gathered;
         gathered.block = block_from(&request, first);
@@ -585,7 +610,7 @@ typedef struct {
 } Step;
 
 /* Reads a tuple of (rule, weight, amounts). Returns how many. */
-static int read_steps(PyObject *tuples, const Request *request, Step *steps)
+static int read_steps(PyObject *tuples, PyObject *asked, const Request *request, Step *steps)
 {
     if (!expects_tuple(tuples))
         return -1;
@@ -609,7 +634,7 @@ static int read_steps(PyObject *tuples, const Request *request, Step *steps)
             return -1;
         }
         steps[each].rule = (int)rule;
-        steps[each].count = read_amounts(PyTuple_GetItem(entry, 2), (int)rule, request, steps[each].amounts);
+        steps[each].count = read_amounts(PyTuple_GetItem(entry, 2), asked, (int)rule, request, steps[each].amounts);
     }
     return PyErr_Occurred() ? -1 : (int)count;
 }
@@ -766,26 +791,56 @@ typedef struct {
     const int64_t *settled;
 } Columns;
 
-static inline int64_t whole(double amount) /* the way back from as_double */
+INLINED int64_t whole(double amount) /* the way back from as_double */
 {
     const union { uint64_t bits; double value; } offset = {UINT64_C(0x4330000000000000)};
     const union { double value; uint64_t bits; } shifted = {amount + offset.value};
     return (int64_t)(shifted.bits ^ offset.bits);
 }
 
-static inline double free_percentage(double taken, double capacity)
+/* The quotient of whole numbers below 2**53 and 2**45, rounded as a division rounds it. `inverse` is 1 / whole, so
+ * that `close` is off by two units in the last place at most, and what is left of `part` then is a number that a
+ * double holds. Added to `close` it gives the quotient but for less than 2**-46 of a unit, which is nearer than any
+ * such quotient comes to where rounding turns. */
+INLINED double ratio(int fused, double part, double whole, double inverse)
 {
-    return floor((capacity - (taken < capacity ? taken : capacity)) * 100.0 / capacity);
+    if (!fused)
+        return part / whole;
+    double close = part * inverse;
+    return fma(fma(-whole, close, part), inverse, close);
 }
 
-static inline double evenness_of_two(double share, double other_share)
+/* factor * other + more, where it makes no difference whether the product is rounded: mostly both are whole numbers. */
+INLINED double product_and(int fused, double factor, double other, double more)
 {
-    return floor((1.0 - fabs(at_most_one(share) - at_most_one(other_share)) * 0.5) * 100.0);
+    return fused ? fma(factor, other, more) : factor * other + more;
+}
+
+INLINED double not_above(double amount, double capacity)
+{
+    return amount < capacity ? amount : capacity;
+}
+
+INLINED double free_percentage(int fused, double taken, double capacity, double inverse)
+{
+    return floor(ratio(fused, (capacity - not_above(taken, capacity)) * 100.0, capacity, inverse));
+}
+
+/* What a node has of cpu and memory, with inverses for `ratio`. */
+typedef struct {
+    double cpu, memory, per_cpu, per_memory;
+} Capacity;
+
+INLINED double evenness_of_two(int fused, double cpu, double memory, const Capacity *of)
+{
+    double share = ratio(fused, not_above(cpu, of->cpu), of->cpu, of->per_cpu);
+    double other_share = ratio(fused, not_above(memory, of->memory), of->memory, of->per_memory);
+    return floor(product_and(fused, fabs(share - other_share), -0.5, 1.0) * 100.0);
 }
 
 /* All of it in one pass. Returns the highest value; `seen` says whether the amounts allow it. */
-FASTEST_FOR_THIS_CPU static int64_t appraise_usual(int count, const Columns *columns, const Usual *usual, int bits,
-                                                   int64_t *restrict out, int64_t *feasible, Seen *seen)
+INLINED int64_t appraise_usual_with(int fused, int count, const Columns *columns, const Usual *usual, int bits,
+                                    int64_t *restrict out, int64_t *feasible, Seen *seen)
 {
     const int64_t *restrict cpu = columns->capacities[0], *restrict memory = columns->capacities[1];
     const int64_t *restrict cpu_requested = columns->requested[0], *restrict memory_requested = columns->requested[1];
@@ -793,37 +848,83 @@ FASTEST_FOR_THIS_CPU static int64_t appraise_usual(int count, const Columns *col
     const int64_t *restrict allowed = columns->allowed_pods, *restrict pods = columns->pods;
     const int64_t *restrict lasting = columns->lasting, *restrict name_ranks = columns->name_ranks;
     const int64_t *restrict settled = columns->settled;
-    const double inverse_weight = 1.0 / usual->total_weight;
+    const double inverse_weight = 1.0 / usual->total_weight, half = 0.5 * inverse_weight;
     uint64_t all_bits = 0;
     int64_t all_positive = -1, highest = NOT_FEASIBLE, passed = 0;
     for (int place = 0; place < count; place++) {
-        double capacity = as_double(cpu[place]), other_capacity = as_double(memory[place]);
+        Capacity has = {.cpu = as_double(cpu[place]), .memory = as_double(memory[place])};
+        has.per_cpu = fused ? 1.0 / has.cpu : 0.0;
+        has.per_memory = fused ? 1.0 / has.memory : 0.0;
         double used = as_double(cpu_requested[place]), other_used = as_double(memory_requested[place]);
         double taken = as_double(cpu_nonzero[place]) + usual->scored[0];
         double other_taken = as_double(memory_nonzero[place]) + usual->scored[1];
         all_bits |= (uint64_t)(cpu[place] | memory[place] | cpu_requested[place] | memory_requested[place]
                                | cpu_nonzero[place] | memory_nonzero[place]);
-        all_positive &= -(int64_t)((cpu[place] > 0) & (memory[place] > 0));
-        double total = usual->weights[0] * free_percentage(taken, capacity)
-                       + usual->weights[1] * free_percentage(other_taken, other_capacity);
-        double fit = floor((total + 0.5) * inverse_weight); /* see divide_all */
-        double after = evenness_of_two((used + usual->shares[0]) / capacity,
-                                       (other_used + usual->shares[1]) / other_capacity);
-        double before = evenness_of_two(used / capacity, other_used / other_capacity);
+        /* A node that has left offers nothing, and what comes out for it is not used. */
+        all_positive &= -(int64_t)((settled[place] != 0) | ((cpu[place] > 0) & (memory[place] > 0)));
+        double of_memory = usual->weights[1] * free_percentage(fused, other_taken, has.memory, has.per_memory);
+        double total = product_and(fused, usual->weights[0],
+                                   free_percentage(fused, taken, has.cpu, has.per_cpu), of_memory);
+        double fit = floor(product_and(fused, total, inverse_weight, half)); /* see divide_all */
+        double after = evenness_of_two(fused, used + usual->shares[0], other_used + usual->shares[1], &has);
+        double before = evenness_of_two(fused, used, other_used, &has);
         double balance = floor((after - before + (double)DOUBLE_START) * 0.5);
-        int64_t score = whole(fit * usual->of_fit + balance * usual->of_balance) + lasting[place];
+        int64_t score = whole(product_and(fused, fit, usual->of_fit, balance * usual->of_balance)) + lasting[place];
         int64_t passes = -(int64_t)((settled[place] == 0) & (pods[place] < allowed[place])
-                                    & (capacity - used >= usual->demands[0])
-                                    & (other_capacity - other_used >= usual->demands[1]));
+                                    & (has.cpu - used >= usual->demands[0])
+                                    & (has.memory - other_used >= usual->demands[1]));
         int64_t value = (int64_t)((uint64_t)score << bits) - name_ranks[place];
-        out[place] = (value & passes) | (NOT_FEASIBLE & ~passes);
+        value = (value & passes) | (NOT_FEASIBLE & ~passes);
+        out[place] = value;
+        highest = value > highest ? value : highest;
         passed -= passes;
     }
-    for (int place = 0; place < count; place++)
-        highest = out[place] > highest ? out[place] : highest;
     *feasible = passed;
     *seen = (Seen){all_bits, all_positive};
     return highest;
+}
+
+typedef int64_t AppraiseUsual(int, const Columns *, const Usual *, int, int64_t *restrict, int64_t *, Seen *);
+
+#define APPRAISE_USUAL_AS(name, fused) \
+    static int64_t name(int count, const Columns *columns, const Usual *usual, int bits, int64_t *restrict out, \
+                        int64_t *feasible, Seen *seen) \
+    { \
+        return appraise_usual_with(fused, count, columns, usual, bits, out, feasible, seen); \
+    }
+
+APPRAISE_USUAL_AS(appraise_usual_plain, 0)
+#ifdef HAS_VARIANTS
+/* Only where multiplying and adding is one instruction does it take less time than dividing. */
+__attribute__((target("avx2,fma"))) APPRAISE_USUAL_AS(appraise_usual_256, 1)
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma"))) APPRAISE_USUAL_AS(appraise_usual_512, 1)
+#endif
+
+enum { VARIANTS = 3 };
+static AppraiseUsual *appraise_usual;
+
+/* The slowest is 0. Returns whether this CPU has it. */
+static int take_variant(long variant)
+{
+    AppraiseUsual *found = variant == 0 ? appraise_usual_plain : NULL;
+#ifdef HAS_VARIANTS
+    if (variant == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        found = appraise_usual_256;
+    if (variant == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
+        && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+        found = appraise_usual_512;
+#endif
+    appraise_usual = found ? found : appraise_usual;
+    return found != NULL;
+}
+
+/* use_variant(variant) -> whether this CPU has that one; for tests, which compare them */
+static PyObject *use_variant(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    if (!expects(given, 1))
+        return NULL;
+    long variant = PyLong_AsLong(arguments[0]);
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(take_variant(variant));
 }
 
 /* Returns 0 if the amounts do not allow it. */
@@ -898,7 +999,7 @@ static Py_ssize_t first_of(const int64_t *values, int64_t value)
 }
 
 /* Reads (settled, lasting or None, steps, bits). */
-static int open_appraisal(Request *request, Appraisal *appraisal, PyObject *const *arguments)
+static int open_appraisal(Request *request, Appraisal *appraisal, PyObject *const *arguments, PyObject *asked)
 {
     long bits = PyLong_AsLong(arguments[3]);
     if (PyErr_Occurred())
@@ -916,23 +1017,25 @@ static int open_appraisal(Request *request, Appraisal *appraisal, PyObject *cons
         && (open_table(request, LASTING, arguments[1], 0) < 0
             || !has_length(request, LASTING, request->tables[ALLOCATABLE].rows)))
         return -1;
-    appraisal->count = read_steps(arguments[2], request, appraisal->steps);
+    appraisal->count = read_steps(arguments[2], asked, request, appraisal->steps);
     appraisal->is_usual = find_usual(appraisal, &appraisal->usual);
     return appraisal->count < 0 ? -1 : 0;
 }
 
 static const int APPRAISED[] = {ALLOCATABLE, TAKEN, ALLOWED_PODS, NAME_RANKS};
 
-/* appraise(out, rows, allocatable, taken, allowed_pods, name_ranks, settled, lasting or None, steps, bits)
+/* appraise(out, rows, allocatable, taken, allowed_pods, name_ranks, settled, lasting or None, steps, bits,
+ *          asked or None)
  * -> how many rows are feasible; the first place in `out` with the highest value (-1 if no row is feasible)
  * Each row gets its place in a ranking, total * 2**bits - rank by name, or the lowest number there is. */
 static PyObject *appraise(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
     Request request;
     Appraisal appraisal;
-    if (!expects(given, 10) || open_request(&request, arguments, APPRAISED, 4) < 0)
+    if (!expects(given, 11) || (arguments[10] != Py_None && !expects_tuple(arguments[10]))
+        || open_request(&request, arguments, APPRAISED, 4) < 0)
         return NULL;
-    if (open_appraisal(&request, &appraisal, arguments + 6) < 0) {
+    if (open_appraisal(&request, &appraisal, arguments + 6, arguments[10] == Py_None ? NULL : arguments[10]) < 0) {
         close_request(&request);
         return NULL;
     }
@@ -983,13 +1086,18 @@ static int open_ranking(Ranking *ranking, PyObject *values, PyObject *bounds, Py
     return -1;
 }
 
-static Py_ssize_t highest_of(const int64_t *values, Py_ssize_t first, Py_ssize_t end)
+FASTEST_FOR_THIS_CPU static int64_t highest_among(Py_ssize_t count, const int64_t *restrict values)
 {
-    Py_ssize_t best = first;
-    for (Py_ssize_t row = first + 1; row < end; row++)
-        if (values[row] > values[best])
-            best = row;
-    return best;
+    int64_t highest = NOT_FEASIBLE;
+    for (Py_ssize_t place = 0; place < count; place++)
+        highest = values[place] > highest ? values[place] : highest;
+    return highest;
+}
+
+/* The first of them that is as high as any. */
+static Py_ssize_t highest_of(const int64_t *values, Py_ssize_t count)
+{
+    return first_of(values, highest_among(count, values));
 }
 
 /* best_row(values, bounds, bits) -> the first row with the highest value; bounds that are too high are lowered */
@@ -999,9 +1107,10 @@ static PyObject *best_row(PyObject *Py_UNUSED(module), PyObject *const *argument
     if (!expects(given, 3) || open_ranking(&ranking, arguments[0], arguments[1], arguments[2]) < 0)
         return NULL;
     for (;;) {
-        Py_ssize_t block = highest_of(ranking.bounds, 0, ranking.blocks);
-        Py_ssize_t first = block << ranking.bits, end = (block + 1) << ranking.bits;
-        Py_ssize_t row = highest_of(ranking.values, first, end < ranking.rows ? end : ranking.rows);
+        Py_ssize_t block = highest_of(ranking.bounds, ranking.blocks);
+        Py_ssize_t first = block << ranking.bits, left = ranking.rows - first;
+        Py_ssize_t length = (Py_ssize_t)1 << ranking.bits;
+        Py_ssize_t row = first + highest_of(ranking.values + first, left < length ? left : length);
         if (ranking.values[row] >= ranking.bounds[block]) {
             close_request(&ranking.arrays);
             return PyLong_FromSsize_t(row);
@@ -1142,7 +1251,7 @@ static PyObject *revise(PyObject *Py_UNUSED(module), PyObject *const *arguments,
     if (open_table(&request, ROWS, arguments[0], 0) < 0)
         goto failed;
     request.count = request.tables[ROWS].rows;
-    if (open_tables(&request, arguments + 1, APPRAISED, 4) < 0 || open_appraisal(&request, &appraisal, arguments + 5) < 0
+    if (open_tables(&request, arguments + 1, APPRAISED, 4) < 0 || open_appraisal(&request, &appraisal, arguments + 5, NULL) < 0
         || open_revision(&request, &revision, arguments + 9) < 0)
         goto failed;
     for (Py_ssize_t first = 0; first < request.count; first += BLOCK) {
@@ -1160,6 +1269,38 @@ static PyObject *revise(PyObject *Py_UNUSED(module), PyObject *const *arguments,
                          (long long)revision.changed, (long long)revision.undecided);
 failed:
     close_request(&request);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- pods that come and go */
+
+/* add_to_row(table, row, amounts, sign): adds an amount to each value of a row, or subtracts it
+ * amounts: bytes, int64 each */
+static PyObject *add_to_row(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    Request request = {.open = 0};
+    char *amounts;
+    Py_ssize_t length;
+    if (!expects(given, 4) || PyBytes_AsStringAndSize(arguments[2], &amounts, &length) < 0)
+        return NULL;
+    Py_ssize_t row = PyLong_AsSsize_t(arguments[1]);
+    long sign = PyLong_AsLong(arguments[3]);
+    if (PyErr_Occurred() || open_table(&request, OUT, arguments[0], PyBUF_WRITABLE) < 0) {
+        close_request(&request);
+        return NULL;
+    }
+    const Table *table = &request.tables[OUT];
+    int fits = row >= 0 && row < table->rows && length == table->columns * (Py_ssize_t)sizeof(int64_t);
+    for (Py_ssize_t column = 0; fits && column < table->columns; column++) {
+        char *cell = table->data + row * table->row_step + column * table->column_step;
+        uint64_t amount;
+        memcpy(&amount, amounts + column * (Py_ssize_t)sizeof(int64_t), sizeof amount);
+        *(uint64_t *)cell += sign < 0 ? -amount : amount;
+    }
+    close_request(&request);
+    if (fits)
+        return Py_NewRef(Py_None);
+    PyErr_SetString(PyExc_IndexError, "a row is outside of a table, or of another length");
     return NULL;
 }
 
@@ -1222,6 +1363,8 @@ static PyMethodDef METHODS[] = {
     {"revise", (PyCFunction)(void (*)(void))revise, METH_FASTCALL, "New answers for some rows of those that are kept."},
     {"best_row", (PyCFunction)(void (*)(void))best_row, METH_FASTCALL, "The best row of a ranking."},
     {"ties", (PyCFunction)(void (*)(void))ties, METH_FASTCALL, "How many values are as high as one, and which."},
+    {"add_to_row", (PyCFunction)(void (*)(void))add_to_row, METH_FASTCALL, "What a pod takes comes or goes."},
+    {"use_variant", (PyCFunction)(void (*)(void))use_variant, METH_FASTCALL, "How most pods are appraised, for tests."},
     {"put_rows", (PyCFunction)(void (*)(void))put_rows, METH_FASTCALL, "New values for rows of a ranking."},
     {NULL, NULL, 0, NULL},
 };
@@ -1230,5 +1373,7 @@ static PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "_loops", .m_size 
 
 PyMODINIT_FUNC PyInit__loops(void)
 {
+    for (long variant = 0; variant < VARIANTS; variant++)
+        take_variant(variant);
     return PyModuleDef_Init(&MODULE);
 }

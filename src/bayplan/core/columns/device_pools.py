@@ -90,7 +90,7 @@ def _is_relevant(inventory: Inventory, resource_slice: ResourceSlice, nodes: Nod
     spec = resource_slice.spec
     if not inventory.gates.dra_partitionable_devices and _is_of_partitions(spec):
         return False
-    if spec.shared_counters:
+    if spec.shared_counters and not inventory.gates.release.counter_slices_follow_nodes:
         return True
     try:
         if spec.node_name or spec.all_nodes or spec.node_selector is not None:
@@ -167,7 +167,8 @@ def _build(
     for resource_slice in whole_pool:
         if resource_slice.metadata.name not in names:
             pool.elsewhere += inventory.entries_of(resource_slice)
-    with_counters = [resource_slice for resource_slice in slices if resource_slice.spec.shared_counters]
+    follows = inventory.gates.release.counter_slices_follow_nodes
+    with_counters = [each for each in (whole_pool if follows else slices) if each.spec.shared_counters]
     consistent = (
         _has_unique_names(pool)
         and _collect_counters(with_counters, pool.counter_sets)

@@ -90,6 +90,14 @@ class Share:
     consumed: Amounts
 
 
+class SelectorFailure(NamedTuple):
+    """A selector that gives no answer for a device."""
+
+    text: str
+    ran: bool = False  # it compiles, and failed on this device
+    lacks_key: bool = False  # it looked for something that the device does not have
+
+
 MATCHES, MATCHES_NOT, FAILS = 1, 0, 2
 
 
@@ -119,10 +127,15 @@ class Inventory:
         self._contents: dict[bytes, int] = {}
         self._samples: list[tuple[str, Device]] = []  # by content id
         self._entries: dict[str, tuple[ResourceSlice, list[DeviceEntry]]] = {}
-        self._answers: dict[str, list[bool | str]] = {}  # expression -> by content id, or why it fails
-        self._by_values: dict[Hashable, bool | str] = {}  # the same by the values that the expression looks at
+        self._answers: dict[str, list[bool | SelectorFailure]] = {}  # expression -> by content id, or why it fails
+        self._by_values: dict[
+            Hashable, bool | SelectorFailure
+        ] = {}  # the same by the values that the expression looks at
         self._extended: dict[str, DeviceClass] | None = None
-        self._dialect = Dialect(shares=gates.dra_consumable_capacity, lists=gates.dra_list_type_attributes)
+        self._dialect = Dialect(
+            shares=gates.dra_consumable_capacity,
+            lists=gates.dra_list_type_attributes or gates.release.selectors_know_lists,
+        )
 
     # ---------------------------------------------------------------- what happens
 
@@ -274,8 +287,8 @@ class Inventory:
 
     # ---------------------------------------------------------------- what selectors say
 
-    def answer(self, expression: str, content_id: int) -> bool | str:
-        """Whether a device of that content is meant; text: why the expression fails on it."""
+    def answer(self, expression: str, content_id: int) -> bool | SelectorFailure:
+        """Whether a device of that content is meant, or why the expression fails on it."""
         if len(self._answers) >= ANSWERS_MAX or len(self._by_values) >= ANSWERS_MAX:
             self._answers.clear()
             self._by_values.clear()
@@ -284,12 +297,12 @@ class Inventory:
             answers.append(self._ask(expression, *self._samples[len(answers)]))
         return answers[content_id]
 
-    def _ask(self, expression: str, driver: str, device: Device) -> bool | str:
+    def _ask(self, expression: str, driver: str, device: Device) -> bool | SelectorFailure:
         """Devices that differ only in what the expression does not look at get the same answer."""
         try:
             selector = compile_device_selector(expression, self._dialect)
         except DeviceSelectorError as problem:
-            return f"CEL compile error: {problem}"
+            return SelectorFailure(f"CEL compile error: {problem}")
         key = (expression, selector.values_of(driver, device))
         if key[1] is None:
             return self._evaluate(selector, driver, device)
@@ -298,11 +311,12 @@ class Inventory:
             answer = self._by_values[key] = self._evaluate(selector, driver, device)
         return answer
 
-    def _evaluate(self, selector: CompiledDeviceSelector, driver: str, device: Device) -> bool | str:
+    def _evaluate(self, selector: CompiledDeviceSelector, driver: str, device: Device) -> bool | SelectorFailure:
         try:
             return selector.matches(variables_of(driver, device, self._dialect))
         except DeviceSelectorError as problem:
-            return f"CEL runtime error: {problem}"
+            # As upstream, which goes by the words.
+            return SelectorFailure(f"CEL runtime error: {problem}", ran=True, lacks_key="no such key:" in str(problem))
 
     def outcomes(self, expressions: tuple[str, ...]) -> NDArray[np.int8]:
         """(contents,) MATCHES where all expressions do; the first that does not, or fails, decides."""
@@ -315,7 +329,7 @@ class Inventory:
             for content_id in np.flatnonzero(found == MATCHES).tolist():
                 answer = self.answer(expression, content_id)
                 if answer is not True:
-                    found[content_id] = FAILS if isinstance(answer, str) else MATCHES_NOT
+                    found[content_id] = FAILS if isinstance(answer, SelectorFailure) else MATCHES_NOT
         self.remember(key, found)
         return found
 

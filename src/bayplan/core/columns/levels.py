@@ -123,7 +123,7 @@ class Levels:
             self.capacities[:, row] = capacities
             self._are_exact &= bool(capacities.max() < EXACT_BELOW)
             self._offer(capacities > 0)
-        self._read_some(np.concatenate((changed, moved)))
+        self._read_some(moved)
 
     def _offer(self, offered: BoolArray) -> None:
         """A node has some of these resources. What is kept was worked out where every node had some of all it needs."""

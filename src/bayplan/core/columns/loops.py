@@ -7,7 +7,7 @@ them. Code that has both reads `loops.compiled` at each call, so that tests can 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -42,32 +42,35 @@ class Rule(NamedTuple):
 
 #: The same with the weight of a score: number, weight, amounts.
 Step: TypeAlias = tuple[int, int, LoopAmounts]
-#: Where an amount goes: the name of what it is of, and what comes before and after it.
-Blank: TypeAlias = tuple[str, tuple[str | int, ...], tuple[str | int, ...]]
+#: For pods that ask for the same resources: instead of an amount, its place among those that such a pod asks for.
+Outline: TypeAlias = tuple[Step, ...]
 
 
-class Outline:
-    """Steps with blanks for the amounts, for pods that ask for the same resources."""
+def outline_of(steps: Sequence[Step], columns: Sequence[str], asked: Sequence[str]) -> Outline | None:
+    """None if a rule looks at more than such pods ask for.
 
-    __slots__ = ("_steps",)
-
-    def __init__(self, steps: Sequence[Step], names: Sequence[str]) -> None:
-        """`names` are those of the columns."""
-        self._steps = [(number, weight, _blanks(number, amounts, names)) for number, weight, amounts in steps]
-
-    def steps(self, asked: Mapping[str, int]) -> tuple[Step, ...]:
-        """Filled in."""
-        return tuple(
-            [
-                (number, weight, tuple([(*before, asked[name], *after) for name, before, after in blanks]))
-                for number, weight, blanks in self._steps
-            ]
-        )
+    `columns` are the names of all columns, `asked` those of what is asked for, in this order.
+    """
+    outline: list[Step] = []
+    for number, weight, amounts in steps:
+        at = 2 if number == FIT_CODES else 1  # after the column, as _loops.c reads it
+        names = [columns[int(entry[at - 1])] for entry in amounts]
+        if not set(names) <= set(asked):
+            return None
+        places = map(asked.index, names)
+        entries = zip(amounts, places, strict=True)
+        outline.append((number, weight, tuple((*entry[:at], place, *entry[at + 1 :]) for entry, place in entries)))
+    return tuple(outline)
 
 
-def _blanks(rule: int, amounts: LoopAmounts, names: Sequence[str]) -> list[Blank]:
-    at = 2 if rule == FIT_CODES else 1  # after the column, as _loops.c reads it
-    return [(names[int(entry[at - 1])], entry[:at], entry[at + 1 :]) for entry in amounts]
+def add_to_row(table: IntArray, row: int, amounts: bytes, sign: int) -> None:
+    """Add an amount to each value of a row (sign +1), or subtract it (-1)."""
+    if compiled is not None:
+        compiled.add_to_row(table, row, amounts, sign)
+    elif sign > 0:
+        table[row] += np.frombuffer(amounts, dtype=np.int64)
+    else:
+        table[row] -= np.frombuffer(amounts, dtype=np.int64)
 
 
 def given_rows(rows: Rows, count: int) -> RowArray | None:

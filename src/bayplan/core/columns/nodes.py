@@ -66,6 +66,15 @@ class Absent(NamedTuple):
     image_version: int
 
 
+class Changed(NamedTuple):
+    """A node whose spec is another for a while, with what it was."""
+
+    row: int
+    looks: bytes
+    used: _Used
+    unschedulable: bool
+
+
 class NodeTable(Table):
     """Nodes as rows."""
 
@@ -107,7 +116,7 @@ class NodeTable(Table):
         self._last_image_version = 0
         self.alive_count = 0
         self.spec_changes = ChangeLog()  # rows whose node object changed
-        self.usage_changes = ChangeLog()  # rows whose pods changed
+        self.usage_changes = ChangeLog()  # rows whose pods changed, or their node object
         self.importance_changes = ChangeLog()  # rows whose pods changed in importance only: start time, order
         #: Of each row: another number when its node object or its pods change, the old one when that is undone.
         self.versions: list[int] = []
@@ -153,14 +162,25 @@ class NodeTable(Table):
         self.labels.set(row, node.metadata.labels)
         self.order.put(node.metadata.name, node.metadata.labels)
         self._set_images(row, node)
-        self.spec_changes.append(row)
-        self._next_version(row)
+        self._object_changed(row)
         return row
+
+    def _object_changed(self, row: int) -> None:
+        self.spec_changes.append(row)
+        self.pods_changed(row)
+
+    def all_changed(self) -> None:
+        """Something else has changed that is part of what is known of each node."""
+        self.spec_changes.break_off()
+        self.usage_changes.break_off()
 
     def pods_changed(self, row: int) -> None:
         """Pods came to the node or left it, or what is kept for others there."""
         self.usage_changes.append(row)
-        self._next_version(row)
+        if self._versions_before is None:  # by far the most frequent of all changes
+            self._last_version = self.versions[row] = self._last_version + 1
+        else:
+            self._next_version(row)
 
     def importance_changed(self, row: int) -> None:
         """The pods are the same, in another order or with other start times."""
@@ -217,8 +237,7 @@ class NodeTable(Table):
         del self._used[row]
         self.labels.set(row, NO_LABELS)
         self._drop_images(row)
-        self.spec_changes.append(row)
-        self._next_version(row)
+        self._object_changed(row)
 
     def take_out(self, name: str) -> Absent:
         """Remove the node object for a while; until it is put back, the row is a ghost, even without pods."""
@@ -260,6 +279,30 @@ class NodeTable(Table):
             self.images.setdefault(image, state).rows.add(row)
         self._images_of[row] = [image for image, _ in absent.images]
         self.image_version = absent.image_version
+
+    def change(self, node: Node) -> Changed | None:
+        """Another spec for a node, for a while; what it uses stays in use. None if it is what it was."""
+        row = self.rows_by_name[node.metadata.name]
+        before = Changed(row, self._looks[row], self._used[row], bool(self.unschedulable[row]))
+        looks = _looks_of(node)
+        if looks == before.looks:
+            return None
+        self._use(row, node)
+        is_spec_alone = self._used[row]._replace(taint_set=before.used.taint_set) == before.used
+        assert is_spec_alone, "a trial changes no more of a node than its spec"
+        self._looks[row] = looks
+        self.unschedulable[row] = node.spec.unschedulable
+        self._object_changed(row)
+        return before
+
+    def change_back(self, before: Changed) -> None:
+        """As it was; the log is up to the caller."""
+        row = before.row
+        self._give_back(self._used[row])
+        self._looks[row] = before.looks
+        self._used[row] = before.used
+        self.unschedulable[row] = before.unschedulable
+        self.taint_set_ids[row] = before.used.taint_set
 
     def row_for(self, name: str) -> int:
         """The row of `name`; a ghost is made where there is none."""

@@ -20,12 +20,14 @@ from bayplan.core.columns.volume_users import VolumeUsers, attachable_count
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.meta import ObjectMeta
-from bayplan.model.pod import Pod
+from bayplan.model.pod import Pod, group_key
 from bayplan.model.timestamps import parse_time
 from bayplan.model.well_known import DISRUPTION_TARGET
 
 #: Start time of a pod that has none: newer than any other.
 NOT_STARTED = np.iinfo(np.int64).max
+#: A pod, as it is counted on a node.
+_ONE = struct.pack("q", 1)
 
 
 class PodCells(NamedTuple):
@@ -39,13 +41,6 @@ class PodCells(NamedTuple):
     shape_ids: memoryview[int]
     identity_ids: memoryview[int]
     attachable_volumes: memoryview[int]
-
-
-class _Amounts(NamedTuple):
-    """What a pod takes on a node, as it is written in one step."""
-
-    record: bytes  # the row of `amounts`
-    taken: IntArray  # (3 + resources,) what is added to `NodeTable.taken`
 
 
 class PodTable(Table):
@@ -74,7 +69,7 @@ class PodTable(Table):
         own_schedulers: frozenset[str] | None = None,
     ) -> None:
         """`own_schedulers` are those whose pods may be victims; None: those of all may."""
-        self._amounts_of_shape: dict[int, _Amounts] = {}
+        self._taken_by_shape: dict[int, bytes] = {}  # what `taken_by` says, by id
         super().__init__(resources)
         self._gates = gates
         self.own_schedulers = own_schedulers
@@ -84,6 +79,8 @@ class PodTable(Table):
         self._owners: list[str] = []  # what `owner_of` says; "" for a pod that nobody would make again
         self.rows_by_key: dict[str, int] = {}
         self.volume_users = VolumeUsers()
+        self.grouped: dict[int, Pod] = {}  # the members of pod groups, by row
+        self._members: dict[str, set[int]] = {}  # by group
         #: Rows of pods that are terminating, foreign or resized. What was written because of that is taken back when
         #: the pod leaves, so that nothing is to be written for all others.
         self._unusual: set[int] = set()
@@ -98,28 +95,34 @@ class PodTable(Table):
         """A row for the pod, on no node yet."""
         key, shape, start_time = info.key, info.shape, pod.status.start_time
         assert key not in self.rows_by_key, f"pod {key} is already known"
-        amounts = self._amounts_of(shape)
+        taken = self._taken_by_shape.get(shape.id)
+        if taken is None:
+            taken = self._taken_by_shape[shape.id] = self._taken(shape.requests)
         row = self._new_row()
         if row == len(self.keys):
-            self.keys.append("")
-            self.shapes.append(None)
-            self.uids.append("")
+            self.keys.append(key)
+            self.shapes.append(shape)
+            self.uids.append(info.uid)
             self._owners.append("")
-        self.keys[row], self.shapes[row], self.uids[row] = key, shape, info.uid
+        else:
+            self.keys[row], self.shapes[row], self.uids[row] = key, shape, info.uid
         if pod.metadata.owner_references:
             self._owners[row] = owner_of(pod.metadata)
         self.rows_by_key[key] = row
+        if pod.spec.scheduling_group is not None:
+            self.grouped[row] = pod
+            self._members.setdefault(group_key(pod), set()).add(row)
         cells = self.cells
         cells.priorities[row] = info.priority
         cells.started_at[row] = _start_time(start_time) if start_time else NOT_STARTED
         cells.shape_ids[row] = shape.id
         cells.identity_ids[row] = shape.identity_id
         cells.attachable_volumes[row] = attachable_count(shape.spec) if shape.spec.volumes else 0
-        self._write_amounts(row, amounts)
+        self._write_amounts(row, taken)
         if (
             pod.metadata.deletion_timestamp is not None
             or (self.own_schedulers is not None and pod.spec.scheduler_name not in self.own_schedulers)
-            or not status_agrees(pod)
+            or not status_agrees(pod, self._gates.release)
         ):
             self._add_unusual(row, pod)
         return row
@@ -131,11 +134,16 @@ class PodTable(Table):
             self.preempted[row] = _preempted_by_scheduler(pod)
         if self.own_schedulers is not None:
             self.foreign[row] = pod.spec.scheduler_name not in self.own_schedulers
-        if not status_agrees(pod):
+        if not status_agrees(pod, self._gates.release):
             # A resized pod may hold more than its spec says.
             requests = pod_requests(pod, self._gates)
             self._resized[row] = tuple(map(self.resources.take, requests.used))
-            self._write_amounts(row, self._amounts(requests))
+            self._write_amounts(row, self._taken(requests))
+
+    def scheduled_members(self, group: str) -> list[int]:
+        """Rows of the group's pods that are on a node, whether there is such a node or not, by their keys."""
+        on_nodes = [row for row in self._members.get(group, ()) if self.cells.node_rows[row] != ABSENT]
+        return sorted(on_nodes, key=self.keys.__getitem__)
 
     def refresh(self, row: int, pod: Pod) -> bool:
         """Take over what may change without touching any account; False if something else did but the shape."""
@@ -144,7 +152,7 @@ class PodTable(Table):
         if (
             cells.terminating[row] != terminating
             or cells.priorities[row] != (pod.spec.priority or 0)  # some count pods by it
-            or not status_agrees(pod)
+            or not status_agrees(pod, self._gates.release)
             or row in self._resized
         ):
             return False
@@ -152,6 +160,8 @@ class PodTable(Table):
         if terminating:
             self.preempted[row] = _preempted_by_scheduler(pod)
         self.uids[row] = pod.metadata.uid
+        if row in self.grouped:
+            self.grouped[row] = pod
         return True
 
     def remove(self, row: int) -> None:
@@ -161,7 +171,15 @@ class PodTable(Table):
         self.shapes[row] = None
         if row in self._unusual:
             self._remove_unusual(row)
+        if row in self.grouped:
+            self._leave_group(row)
         self._free_row(row)
+
+    def _leave_group(self, row: int) -> None:
+        key = group_key(self.grouped.pop(row))
+        self._members[key].remove(row)
+        if not self._members[key]:
+            del self._members[key]
 
     def lay_aside(self, row: int) -> None:
         """The pod is gone for a while; its row is kept."""
@@ -178,12 +196,15 @@ class PodTable(Table):
             self.resources.drop(resource)
         self.terminating[row] = self.preempted[row] = self.foreign[row] = False
 
-    def taken_by(self, row: int, shape: PodShape) -> IntArray:
-        """(3 + resources,) what the pod adds to `NodeTable.taken` where it is; to be read only."""
+    def taken_by(self, row: int, shape: PodShape) -> bytes:
+        """(3 + resources,) what the pod adds to `NodeTable.taken` where it is."""
         if row in self._resized:
-            return np.concatenate(([1], self.amounts[row]))
-        known = self._amounts_of_shape.get(shape.id)
-        return self._amounts_of(shape).taken if known is None else known.taken
+            held: bytes = self.amounts[row].tobytes()
+            return _ONE + held
+        known = self._taken_by_shape.get(shape.id)
+        if known is None:
+            known = self._taken_by_shape[shape.id] = self._taken(shape.requests)
+        return known
 
     def shape(self, row: int) -> PodShape:
         """The shape of the pod in that row."""
@@ -193,25 +214,18 @@ class PodTable(Table):
 
     def forget_shape(self, shape_id: int) -> None:
         """No pod has the shape any more."""
-        self._amounts_of_shape.pop(shape_id, None)
+        self._taken_by_shape.pop(shape_id, None)
 
-    def _amounts_of(self, shape: PodShape) -> _Amounts:
-        """What a pod takes that takes what its shape says; worked out once for each shape."""
-        known = self._amounts_of_shape.get(shape.id)
-        if known is None:
-            known = self._amounts_of_shape[shape.id] = self._amounts(shape.requests)
-        return known
-
-    def _amounts(self, requests: PodRequests) -> _Amounts:
+    def _taken(self, requests: PodRequests) -> bytes:
+        """A pod, and what it takes."""
         amounts = [0] * self._width
         for name, amount in requests.used.items():
             amounts[self.resources.find(name)] = amount
-        packed = self._packing.pack(1, requests.nonzero_cpu_milli, requests.nonzero_memory_bytes, *amounts)
-        return _Amounts(packed[struct.calcsize("q") :], np.frombuffer(packed, dtype=np.int64))
+        return self._packing.pack(1, requests.nonzero_cpu_milli, requests.nonzero_memory_bytes, *amounts)
 
-    def _write_amounts(self, row: int, amounts: _Amounts) -> None:
-        length = len(amounts.record)
-        self._records[row * length : (row + 1) * length] = amounts.record
+    def _write_amounts(self, row: int, taken: bytes) -> None:
+        length = len(taken) - len(_ONE)
+        self._records[row * length : (row + 1) * length] = taken[len(_ONE) :]
 
     def _resize(self) -> None:
         for name in ("cells", "_records"):  # which would hold the old arrays until all are copied
@@ -220,7 +234,7 @@ class PodTable(Table):
         self.cells = PodCells(*(getattr(self, name).data for name in PodCells._fields))
         self._records = self.amounts.data.cast("B")
         self._packing = struct.Struct(f"{3 + self._width}q")
-        self._amounts_of_shape.clear()  # they may have been narrower
+        self._taken_by_shape.clear()  # they may have been narrower
 
 
 def owner_of(meta: ObjectMeta) -> str:

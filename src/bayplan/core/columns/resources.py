@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.release import Release
 from bayplan.model.conditions import find_condition
 from bayplan.model.meta import RawQuantity
-from bayplan.model.pod import Container, Pod
+from bayplan.model.pod import Container, Pod, PodSpec
 from bayplan.model.quantity import milli_quantity, milli_value, parse_quantity, whole_quantity, whole_value
 from bayplan.model.structs import Struct
 
@@ -112,13 +113,16 @@ class PodRequests(Struct, frozen=True):
 
 def pod_requests(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> PodRequests:
     """The requests of `pod`, for every reader at once."""
-    spec, agrees = pod.spec, status_agrees(pod)
-    if agrees and len(spec.containers) == 1 and not (spec.init_containers or spec.resources or spec.overhead):
+    if status_agrees(pod, gates.release):
+        return requests_of_spec(pod.spec, gates)
+    return _requests_with_status(pod, _shape(pod.spec, gates), gates)
+
+
+def requests_of_spec(spec: PodSpec, gates: FeatureGates) -> PodRequests:
+    """The requests of a pod whose status says nothing else."""
+    if len(spec.containers) == 1 and not (spec.init_containers or spec.resources or spec.overhead):
         return _requests_of_container(tuple(spec.containers[0].resources.requests.items()))
-    shape = _shape(pod)
-    if not gates.pod_level_resources:
-        shape = shape._replace(pod_level=())
-    return _requests_of_shape(shape) if agrees else _requests_with_status(pod, shape, gates)
+    return _requests_of_shape(_shape(spec, gates))
 
 
 def allocatable_amounts(raw: Mapping[str, RawQuantity]) -> tuple[dict[str, int], int]:
@@ -179,12 +183,12 @@ class _Demand(NamedTuple):
     pod_level: NanoAmounts
 
 
-def _shape(pod: Pod) -> _Shape:
-    spec = pod.spec
+def _shape(spec: PodSpec, gates: FeatureGates) -> _Shape:
+    pod_level = spec.resources.requests if spec.resources is not None and gates.pod_level_resources else {}
     return _Shape(
         tuple([tuple(container.resources.requests.items()) for container in spec.containers]),
         tuple([(_is_restartable(c), tuple(c.resources.requests.items())) for c in spec.init_containers]),
-        tuple(spec.resources.requests.items()) if spec.resources is not None else (),
+        tuple(pod_level.items()),
         tuple(spec.overhead.items()),
     )
 
@@ -192,7 +196,11 @@ def _shape(pod: Pod) -> _Shape:
 @lru_cache(maxsize=_REMEMBERED_SHAPES)
 def _requests_of_container(items: RawItems) -> PodRequests:
     """Of a pod with one container and nothing else that counts."""
-    asked = {name: _amount_written(name, raw) for name, raw in items if name in BASIC_NAMES or is_scalar_resource(name)}
+    asked = {
+        name: milli_quantity(raw) if name == CPU_NAME else whole_quantity(raw)
+        for name, raw in items
+        if name in BASIC_NAMES or is_scalar_resource(name)
+    }
     if CPU_NAME in asked and MEMORY_NAME in asked:  # no default can show, so all count the same
         return PodRequests(asked, asked, asked[CPU_NAME], asked[MEMORY_NAME], asked)
     return _requests_of_shape(_Shape((items,), (), (), ()))
@@ -200,13 +208,14 @@ def _requests_of_container(items: RawItems) -> PodRequests:
 
 @lru_cache(maxsize=_REMEMBERED_SHAPES)
 def _requests_of_shape(shape: _Shape) -> PodRequests:
-    specified = _specified_demand(shape)
-    return _requests(specified, specified, _few_nano_amounts(shape.overhead))
+    return _requests(_specified_demand(shape), _few_nano_amounts(shape.overhead))
 
 
 def _requests_with_status(pod: Pod, shape: _Shape, gates: FeatureGates) -> PodRequests:
-    specified = _specified_demand(shape)
-    return _requests(specified, _reported_demand(pod, specified, gates), _nano_amounts(shape.overhead))
+    specified, overhead = _specified_demand(shape), _nano_amounts(shape.overhead)
+    if gates.release.counts_resize_by_pod:
+        return _requests(specified, overhead, partial(_largest_total, pod, specified, overhead, gates))
+    return _requests(specified, overhead, partial(_total, _reported_demand(pod, specified, gates), overhead))
 
 
 def _specified_demand(shape: _Shape) -> _Demand:
@@ -218,7 +227,10 @@ def _specified_demand(shape: _Shape) -> _Demand:
 
 
 def _reported_demand(pod: Pod, specified: _Demand, gates: FeatureGates) -> _Demand:
-    """`specified`, raised to what the status says the node holds for the pod while a resize is under way."""
+    """`specified`, raised to what the status says the node holds for the pod while a resize is under way.
+
+    Container by container, as up to v1.36.
+    """
     spec, status = pod.spec, pod.status
     statuses = {s.name: s for s in (*status.container_statuses, *status.init_container_statuses)}
     infeasible = _is_resize_infeasible(pod)
@@ -245,23 +257,75 @@ def _reported_demand(pod: Pod, specified: _Demand, gates: FeatureGates) -> _Dema
     )
 
 
+def _largest_total(
+    pod: Pod, specified: _Demand, overhead: NanoAmounts, gates: FeatureGates, defaults: NanoAmounts
+) -> NanoAmounts:
+    """The largest of what a pod in resize wants, was promised and has, each for the whole pod (since v1.37)."""
+    status, infeasible = pod.status, _is_resize_infeasible(pod)
+    follows_pod = gates.in_place_pod_level_resources_vertical_scaling
+    promised, actual = status.allocated_resources, status.resources.requests if status.resources is not None else None
+    if follows_pod and promised is not None and actual is not None:
+        totals = [_nano_amounts(promised.items()), _nano_amounts(actual.items())]
+    else:
+        totals = [_of_containers(demand, defaults) for demand in _promised_and_actual(pod, specified, infeasible)]
+    if not infeasible:
+        totals.append(_of_containers(specified, defaults))
+    pod_level = specified.pod_level
+    if pod_level and status.resources is not None and follows_pod:
+        pod_level = _held(pod_level, status.resources.requests, status.allocated_resources, infeasible)
+    return _with_pod_level(_largest(totals), _pod_level_amounts(pod_level), overhead)
+
+
+def _promised_and_actual(pod: Pod, specified: _Demand, infeasible: bool) -> tuple[_Demand, _Demand]:
+    """What the status says of containers; of one it does not mention, what the spec says, if that can come true."""
+    statuses = {s.name: s for s in (*pod.status.init_container_statuses, *pod.status.container_statuses)}
+
+    def promised(container: Container, amounts: NanoAmounts) -> NanoAmounts:
+        found = statuses.get(container.name)
+        if found is not None and found.allocated_resources is not None:
+            return _nano_amounts(found.allocated_resources.items())
+        return {} if infeasible else amounts
+
+    def actual(container: Container, amounts: NanoAmounts) -> NanoAmounts:
+        found = statuses.get(container.name)
+        if found is not None and found.resources is not None and found.resources.requests is not None:
+            return _nano_amounts(found.resources.requests.items())
+        return promised(container, amounts)
+
+    def demand(of: Callable[[Container, NanoAmounts], NanoAmounts]) -> _Demand:
+        containers = zip(pod.spec.containers, specified.containers, strict=True)
+        starting = zip(pod.spec.init_containers, specified.init_containers, strict=True)
+        return _Demand(
+            [of(container, amounts) for container, amounts in containers],
+            [(restartable, of(container, amounts)) for container, (restartable, amounts) in starting],
+            {},
+        )
+
+    return demand(promised), demand(actual)
+
+
 def _held(
     specified: NanoAmounts,
-    actual: Mapping[str, RawQuantity],
-    allocated: Mapping[str, RawQuantity],
+    actual: Mapping[str, RawQuantity] | None,
+    allocated: Mapping[str, RawQuantity] | None,
     infeasible: bool,
 ) -> NanoAmounts:
-    reported = [_nano_amounts(actual.items()), _nano_amounts(allocated.items())]
+    reported = [_nano_amounts((amounts or {}).items()) for amounts in (actual, allocated)]
     # A resize that will never happen does not reserve what it wants.
     return _largest(reported if infeasible else [specified, *reported])
 
 
-def status_agrees(pod: Pod) -> bool:
+def status_agrees(pod: Pod, release: Release) -> bool:
     """Whether the status repeats the spec to the letter, which is how almost every running pod looks.
 
     False does not mean that the amounts differ, only that the long way is needed to know.
     """
     spec, status = pod.spec, pod.status
+    by_pod = release.counts_resize_by_pod
+    if by_pod and (
+        status.resources is not None or status.allocated_resources is not None or _is_resize_infeasible(pod)
+    ):
+        return False
     if (
         status.resources is not None
         and spec.resources is not None
@@ -276,19 +340,20 @@ def status_agrees(pod: Pod) -> bool:
     specified = {c.name: c.resources.requests for c in spec.containers}
     specified.update((c.name, c.resources.requests) for c in spec.init_containers)
     return all(
-        s.resources is None
+        (s.resources is None and (not by_pod or s.allocated_resources is None))
         or s.name not in specified
-        or _repeats(specified[s.name], s.resources.requests, s.allocated_resources)
+        or _repeats(specified[s.name], s.resources.requests if s.resources else None, s.allocated_resources)
         for s in statuses
     )
 
 
 def _repeats(
     specified: Mapping[str, RawQuantity],
-    actual: Mapping[str, RawQuantity],
-    allocated: Mapping[str, RawQuantity],
+    actual: Mapping[str, RawQuantity] | None,
+    allocated: Mapping[str, RawQuantity] | None,
 ) -> bool:
-    return actual == specified and (not allocated or allocated == specified)
+    # Whether empty means "nothing reported" depends on the version, so an empty one agrees with nothing but itself.
+    return actual == specified and (allocated is None or allocated == specified)
 
 
 def _is_resize_infeasible(pod: Pod) -> bool:
@@ -304,19 +369,21 @@ def _is_restartable(init_container: Container) -> bool:
 # ---------------------------------------------------------------- totals
 
 
-def _requests(specified: _Demand, reported: _Demand, overhead: NanoAmounts) -> PodRequests:
-    """Every reader's count; `reported` is `specified` itself when the status adds nothing."""
+def _requests(
+    specified: _Demand, overhead: NanoAmounts, held: Callable[[NanoAmounts], NanoAmounts] | None = None
+) -> PodRequests:
+    """Every reader's count; `held` gives the total that the node holds, None where that is what the spec says."""
     asked = _rounded(_total(specified, overhead, _NO_DEFAULTS))
-    used = asked if reported is specified else _rounded(_total(reported, overhead, _NO_DEFAULTS))
+    used = asked if held is None else _rounded(held(_NO_DEFAULTS))
     if not specified.pod_level and _is_complete(specified):
         scored = asked
     else:
         scored = _rounded(_total(specified._replace(pod_level={}), overhead, _DEFAULTS_NANO))
-    if reported is specified and not specified.pod_level:
+    if held is None and not specified.pod_level:
         nonzero = scored
     else:
         defaults = _armed_defaults(used) if specified.pod_level else _DEFAULTS_NANO
-        nonzero = _rounded(_total(reported, overhead, defaults))
+        nonzero = _rounded(_total(specified, overhead, defaults) if held is None else held(defaults))
     return PodRequests(asked, used, nonzero.get(CPU_NAME, 0), nonzero.get(MEMORY_NAME, 0), scored)
 
 
@@ -334,6 +401,17 @@ def _armed_defaults(used: Mapping[str, int]) -> NanoAmounts:
 
 def _total(demand: _Demand, overhead: NanoAmounts, defaults: NanoAmounts) -> NanoAmounts:
     """The need at the greediest moment, replaced by what is set for the pod as a whole, plus overhead."""
+    return _with_pod_level(_of_containers(demand, defaults), demand.pod_level, overhead)
+
+
+def _with_pod_level(of_containers: NanoAmounts, pod_level: NanoAmounts, overhead: NanoAmounts) -> NanoAmounts:
+    of_containers.update(pod_level)
+    _add(of_containers, overhead, _NO_DEFAULTS)
+    return of_containers
+
+
+def _of_containers(demand: _Demand, defaults: NanoAmounts) -> NanoAmounts:
+    """The need of all containers at the greediest moment."""
     running: NanoAmounts = {}
     for amounts in demand.containers:
         _add(running, amounts, defaults)
@@ -349,8 +427,6 @@ def _total(demand: _Demand, overhead: NanoAmounts, defaults: NanoAmounts) -> Nan
                 starts.append(dict(sidecars))
                 _add(starts[-1], amounts, defaults)
         running = _largest([running, *starts])
-    running.update(demand.pod_level)
-    _add(running, overhead, _NO_DEFAULTS)
     return running
 
 
@@ -386,10 +462,6 @@ def _nano_amounts(items: Iterable[tuple[str, RawQuantity]]) -> NanoAmounts:
 def _few_nano_amounts(items: RawItems) -> NanoAmounts:
     """The same of what is mostly not written at all."""
     return _nano_amounts(items) if items else {}
-
-
-def _amount_written(name: str, raw: RawQuantity) -> int:
-    return milli_quantity(raw) if name == CPU_NAME else whole_quantity(raw)
 
 
 def _rounded(amounts: NanoAmounts) -> dict[str, int]:

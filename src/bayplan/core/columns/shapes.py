@@ -1,7 +1,7 @@
 """Pod shapes: what the scheduler needs to know of a pod, shared by all pods that are alike.
 
-Two pods have the same shape when namespace, labels, controller and everything in the spec but node, priority, priority
-class, names of resource claims and volumes that no scheduler looks at are equal. Pods of one shape get the same
+Two pods have the same shape when namespace, labels, controller and everything in the spec but node, group, priority,
+priority class, names of resource claims and volumes that no scheduler looks at are equal. Pods of one shape get equal
 verdicts and scores at the same instant (but for what they claim by name), so selectors are compiled, requests computed
 and terms interned once for each shape and not for each pod. Of a pod that has its node less counts: only what it takes,
 and what it asks of pods to come.
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 from bayplan.core.columns.devices import Inventory
-from bayplan.core.columns.resources import BASIC_NAMES, PodRequests, ResourceVocabulary, pod_requests
+from bayplan.core.columns.resources import BASIC_NAMES, PodRequests, ResourceVocabulary, requests_of_spec
 from bayplan.core.columns.terms import AffinityTerms, compile_affinity
 from bayplan.core.columns.vocabulary import Serials, Vocabulary
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
@@ -220,9 +220,9 @@ class Shapes:
         return shape
 
     def _make(self, content: bytes, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None) -> PodShape:
-        requests = pod_requests(Pod(metadata=meta, spec=bare), self._gates)
+        requests = requests_of_spec(bare, self._gates)
         names = requests.asked if requests.used is requests.asked else {**requests.asked, **requests.used}
-        scalars = [name for name in names if name not in _BASIC_NAMES]
+        scalars = () if names.keys() <= _BASIC_NAMES else [name for name in names if name not in _BASIC_NAMES]
         constraints = self.constraints.take(fingerprint(_constraints_of(bare)))
         self._last_serial += 1
         used = _Used(
@@ -287,6 +287,7 @@ def pod_info(pod: Pod, shape: PodShape) -> PodInfo:
 
 def _without_placement(spec: PodSpec) -> PodSpec:
     bare = replace(spec, node_name="", priority=None, priority_class_name="", preemption_policy=None)
+    bare.scheduling_group = None  # no filter and no score looks at it
     # Every pod has a volume for its service account's token, with a random name.
     if spec.volumes:
         bare.volumes = [volume for volume in spec.volumes if has_source(volume)]
@@ -338,25 +339,26 @@ def _make_shape(
         terms=compile_affinity(bare.affinity, meta.namespace),
         has_pod_affinity=affinity is not None
         and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None),
-        claim_names=tuple(
-            [
-                volume.persistent_volume_claim.claim_name
-                for volume in bare.volumes
-                if volume.persistent_volume_claim is not None
-            ]
-        ),
+        claim_names=_claim_names(bare) if bare.volumes else (),
         may_use_devices=bool(bare.resource_claims) or not is_basic,
         asks_plainly=is_basic and requests.used is requests.asked is requests.scored and all(requests.asked.values()),
     )
 
 
+def _claim_names(spec: PodSpec) -> tuple[str, ...]:
+    claims = [volume.persistent_volume_claim for volume in spec.volumes]
+    return tuple([claim.claim_name for claim in claims if claim is not None])
+
+
 def host_ports(spec: PodSpec) -> tuple[Port, ...]:
     """Host ports of sidecars, then containers. Ordinary init containers are over before they could clash."""
-    sidecars = [container for container in spec.init_containers if container.restart_policy == "Always"]
+    containers = spec.containers
+    if spec.init_containers:
+        containers = [*(each for each in spec.init_containers if each.restart_policy == "Always"), *containers]
     return tuple(
         [
             Port(port.protocol or "TCP", port.host_port, port.host_ip or "0.0.0.0")
-            for container in (*sidecars, *spec.containers)
+            for container in containers
             for port in container.ports
             if port.host_port
         ]

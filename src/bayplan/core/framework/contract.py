@@ -16,7 +16,7 @@ pods implements `fork` and `shift`, and its `filter` must use the shifted values
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -258,8 +258,31 @@ class ReservePlugin(Protocol):
     def reserve(self, pod: PodInfo, view: View, node_row: int) -> Sequence[Object]:
         """Objects as they will be once the pod is on the node; reserved for it from now on.
 
-        There is no unreserve: the core undoes it if the pod does not get bound.
+        If the pod does not get bound, the core undoes in memory what was not written; see `UnreservePlugin`.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A pod that has its node but is not bound yet, as `pre_bind` and `unreserve` of one plugin see it."""
+
+    node_row: int  # ABSENT for `unreserve` when the node is gone
+    node_name: str
+    written: tuple[Object, ...]  # of the objects that `reserve` returned, of all plugins: those that are written
+    reserved_at: int  # when the pod was given the node
+    asked_at: int  # when `pre_bind` of this plugin was first asked
+    times_asked: int  # how often before
+    now: int
+
+
+@runtime_checkable
+class UnreservePlugin(Protocol):
+    """A reserve plugin for which more than memory has to be undone when a pod does not get bound."""
+
+    name: ClassVar[str]
+
+    def unreserve(self, pod: PodInfo, view: View, placement: Placement) -> Sequence[Action]:
+        """Actions that take back what was written for the pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,12 +300,60 @@ class PermitPlugin(Protocol):
         """Whether the pod may be bound to the node now."""
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingPod:
+    """A pod that a Permit plugin holds back. It has its node already, and `view` shows it there."""
+
+    pod: PodInfo
+    node_row: int
+
+
+@runtime_checkable
+class AnsweringPlugin(Protocol):
+    """A Permit plugin that lets pods go, or rejects them, before their time is up."""
+
+    name: ClassVar[str]
+
+    def answer_waiting(self, waiting: Sequence[WaitingPod], view: View) -> Mapping[str, Status]:
+        """By key, a status for each pod that need not wait any longer: SUCCESS allows it, others reject it.
+
+        The core asks whenever something has happened while pods wait for this plugin: an event, or another pod that
+        got a node or lost it. `waiting` are all of them, in the order in which they began to wait.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The pod cannot be bound yet. The plugin is asked again when an object of one of the `kinds` comes, changes or
+    goes, at `look_at`, and for the last time at `until`: a pod that is still pending then loses its node.
+    """
+
+    until: int
+    kinds: frozenset[str] = frozenset()  # names of kinds, such as "Service"
+    look_at: int | None = None  # not later than now: at once, for a plugin that is asked for the first time
+    actions: tuple[Action, ...] = ()  # to perform now
+
+
 @runtime_checkable
 class PreBindPlugin(Protocol):
     name: ClassVar[str]
 
-    def pre_bind(self, pod: PodInfo, view: View, node_row: int) -> Status:
-        """The last check before the pod is bound: its volumes are bound, and no Permit plugin holds it back."""
+    def pre_bind(self, pod: PodInfo, view: View, placement: Placement) -> Status | Pending:
+        """What is left to be done, or waited for, before the pod is bound.
+
+        Plugins are asked one after another, once Permit has let the pod go and what `reserve` returned is written. A
+        plugin that returns SUCCESS is not asked about this attempt again.
+        """
+
+
+@runtime_checkable
+class PreFlightPlugin(Protocol):
+    """A PreBind plugin that knows from the pod alone that there is nothing to do (upstream's PreBindPreFlight)."""
+
+    name: ClassVar[str]
+
+    def pre_bind_pre_flight(self, pod: PodInfo) -> bool:
+        """False: `pre_bind` returns SUCCESS for this pod, whatever the node."""
 
 
 @runtime_checkable

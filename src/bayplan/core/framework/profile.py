@@ -28,6 +28,7 @@ from bayplan.core.framework.contract import (
     PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
+    PreFlightPlugin,
     PreScorePlugin,
     QueueSortPlugin,
     Reads,
@@ -38,6 +39,7 @@ from bayplan.core.framework.contract import (
     SureFilter,
 )
 from bayplan.core.framework.extender import Extender
+from bayplan.core.framework.group_plugins import NO_GROUP_PLUGINS, GroupPlugins
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.unprepared import UnpreparedFilter
 from bayplan.core.snapshot import View
@@ -78,7 +80,16 @@ class Profile:
     percentage_of_nodes_to_score: int | None = None  # None: look at every node
     preemption: DefaultPreemptionArgs | None = None  # None: every candidate is looked for
     extenders: tuple[Extender, ...] = ()  # those of all profiles, in the order in which they are asked
+    groups: GroupPlugins = NO_GROUP_PLUGINS  # what is asked of pod groups
     stopwatch: Stopwatch | None = None  # times the plugins; see `timed_plugins`
+
+    @cached_property
+    def _pre_flights(self) -> tuple[tuple[PreBindPlugin, Callable[[PodInfo], bool] | None], ...]:
+        return tuple((p, p.pre_bind_pre_flight if isinstance(p, PreFlightPlugin) else None) for p in self.pre_bind)
+
+    def pre_bind_for(self, pod: PodInfo) -> list[PreBindPlugin]:
+        """The PreBind plugins that may have something to do for the pod."""
+        return [plugin for plugin, is_needed in self._pre_flights if is_needed is None or is_needed(pod)]
 
     @cached_property
     def normalizers(self) -> dict[str, NormalizePlugin]:

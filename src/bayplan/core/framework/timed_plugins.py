@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from bayplan.core.framework.contract import SKIP, Wait
+from bayplan.core.framework.contract import SKIP, Pending, Wait
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import Hint
 from bayplan.core.framework.timing import PRE_ENQUEUE, StatusOf, Step, Stopwatch
@@ -120,7 +120,7 @@ _SUCCESS, _SKIPPED = Code.SUCCESS, Code.SKIP
 def _of_answer(answer: Any, _: tuple[Any, ...]) -> Code:
     if isinstance(answer, Status):
         return answer.code
-    if isinstance(answer, Wait):
+    if isinstance(answer, Wait | Pending):
         return Code.WAIT
     return _SKIPPED if answer is SKIP else _SUCCESS
 

@@ -17,6 +17,7 @@ from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import MAX_NODE_SCORE, OtherNodes, PodParts, Reads
+from bayplan.core.release import Release
 from bayplan.core.snapshot import View
 from bayplan.model.pod import PodSpec
 
@@ -39,9 +40,8 @@ class ImageLocality:
         images = {} if view.bare else held_images(state, view.nodes)
         if not images:
             return np.zeros(len(rows), dtype=np.int64)
-        spec = state.spec
         sums = image_sums(view.nodes, images)[rows]
-        return scaled(sums, len(spec.init_containers) + len(spec.containers))
+        return scaled(sums, _earning_count(state.spec, view.objects.gates.release))
 
     def score_one(self, state: PodInfo, view: View, row: int) -> int:
         return self.score(state, view, row_array([row])).item() if held_images(state, view.nodes) else 0
@@ -56,6 +56,12 @@ def held_images(pod: PodInfo, nodes: NodeTable) -> Mapping[str, int]:
         remembered[_IMAGES] = pod_images(pod.spec)
     images: Mapping[str, int] = remembered[_IMAGES]
     return {name: times for name, times in images.items() if name in nodes.images}
+
+
+def _earning_count(spec: PodSpec, release: Release) -> int:
+    """How many images the pod could earn the most for."""
+    containers = len(spec.init_containers) + len(spec.containers)
+    return containers + sum(volume.image is not None for volume in spec.volumes) * release.image_volumes_earn
 
 
 def pod_images(spec: PodSpec) -> Counter[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import OtherNodes, PodParts, Reads
+from bayplan.core.framework.contract import SKIP, OtherNodes, PodParts, PreFiltered, Reads, Ready
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
@@ -34,8 +34,24 @@ class NodeName:
             return np.zeros(nodes.count, dtype=np.int64)[rows]
         return (~nodes.named((state.node_name,))[rows]).astype(np.int64)
 
+    def filter_one(self, state: PodInfo, view: View, row: int) -> int:
+        return int(bool(state.node_name) and view.nodes.names[row] != state.node_name)
+
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(REASON)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (on(EventResource.NODE, ActionType.ADD),)
+
+
+class NarrowingNodeName(NodeName):
+    """Since v1.37: other nodes are not even looked at."""
+
+    def concerns(self, pod: PodInfo) -> bool:
+        return bool(pod.node_name)
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:  # noqa: ARG002
+        return Ready(pod, (pod.node_name,)) if pod.node_name else SKIP
+
+    def unprepared(self, pod: PodInfo, view: View) -> PodInfo:  # noqa: ARG002
+        return pod

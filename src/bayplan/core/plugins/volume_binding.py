@@ -3,7 +3,7 @@
 Takes the pod's claims with their volumes, classes, drivers and capacities; gives for all nodes at once which of four
 reasons stand in the way, as bits of one code. Pods do not matter to it, so the answer is made at the first filter
 call of an attempt and read from then on. `volumes_on` tells what the pod would bind and have made on a node, and
-`assumed` the objects as they are after that; waiting for either is left to whoever binds.
+`assumed` the objects as they are after that; `pre_bind` waits for both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,16 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import VolumeBindingArgs
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, SelectiveScorePlugin, Skip
+from bayplan.core.framework.contract import (
+    SKIP,
+    Pending,
+    Placement,
+    PreFiltered,
+    Reads,
+    Ready,
+    SelectiveScorePlugin,
+    Skip,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.csi_migration import (
@@ -43,6 +52,7 @@ from bayplan.core.plugins.volume_binding_hints import (
     after_kept_volume_deleted,
 )
 from bayplan.core.plugins.volume_binding_scoring import bound_uses, made_uses, scores_of
+from bayplan.core.plugins.volume_binding_wait import wait_for_volumes
 from bayplan.core.plugins.volume_claims import (
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
@@ -65,6 +75,7 @@ from bayplan.model.meta import ObjectReference
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.model.selectors import SelectorError, compile_label_selector
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from bayplan.model.time_units import SECOND
 
 NAME = "VolumeBinding"
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
@@ -206,6 +217,13 @@ class VolumeBinding(SelectiveScorePlugin):
         if not isinstance(prepared, Ready) or not prepared.state.delayed:
             return []  # bound claims stay as they are
         return assumed(self.volumes_on(prepared.state, view, node_row), view.nodes.names[node_row])
+
+    def pre_bind_pre_flight(self, pod: PodInfo) -> bool:
+        return bool(pod.shape.spec.volumes)
+
+    def pre_bind(self, pod: PodInfo, view: View, placement: Placement) -> Status | Pending:
+        """Wait until the claims are bound, or until it is clear that they will not be."""
+        return wait_for_volumes(pod, view, placement, self.args.bind_timeout_seconds * SECOND)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         changed = ActionType.ADD | ActionType.UPDATE

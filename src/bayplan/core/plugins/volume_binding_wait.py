@@ -1,8 +1,7 @@
-"""Whether it is worth waiting for the volumes of a pod that has its node: the part of PreBind that gives up.
+"""PreBind of VolumeBinding: waiting until the volumes of a pod that has its node are bound.
 
 Takes the objects that were written for the pod (volumes kept for claims, claims told their node) and what is known of
-them now; gives why they will not be bound as it was decided, "" while there is hope. Whether all are bound is not
-looked at here.
+them now; gives whether all claims are bound, whether to go on waiting, or why they will not be bound as it was decided.
 Upstream: volumebinding/binder.go checkBindings (v1.36).
 """
 
@@ -10,10 +9,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bayplan.core.plugins.volume_claims import SELECTED_NODE
-from bayplan.core.snapshot import NamespacedName, Objects
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import Pending, Placement
+from bayplan.core.framework.verdict import SUCCESS, Code, Status
+from bayplan.core.plugins.volume_claims import SELECTED_NODE, claim_uses, is_fully_bound
+from bayplan.core.snapshot import NamespacedName, Objects, View
 from bayplan.model.kinds import Object
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
+
+#: What may end the wait.
+_KINDS = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Node"})
+
+
+def wait_for_volumes(pod: PodInfo, view: View, placement: Placement, timeout_ns: int) -> Status | Pending:
+    """Pods for which no volumes or claims were written have none to wait for."""
+    if not any(isinstance(obj, PersistentVolume | PersistentVolumeClaim) for obj in placement.written):
+        return SUCCESS
+    node = placement.node_name
+    if not view.nodes.alive[placement.node_row]:
+        return _failed(f'failed to get node "{node}": node "{node}" not found')
+    reason = why_in_vain(view.objects, placement.written, node)
+    if reason:
+        return _failed(reason)
+    claims = view.objects.claims
+    places = [(pod.namespace, use.claim_name) for use in claim_uses(pod)]
+    if all(place in claims and is_fully_bound(claims[place]) for place in places):
+        return SUCCESS
+    until = placement.reserved_at + timeout_ns
+    return Pending(until, _KINDS) if placement.now < until else _failed("context deadline exceeded")
+
+
+def _failed(reason: str) -> Status:
+    return Status(Code.ERROR, (f"binding volumes: {reason}",))
 
 
 def why_in_vain(objects: Objects, written: Iterable[Object], node_name: str) -> str:

@@ -12,7 +12,8 @@ Steps, in order, one file each:
     record.py      what was tried, in what order, and what decided
 
 `search.py` goes through all nodes and keeps what the record needs; `candidacy.py` gives the same choice from candidates
-kept row by row, and `foresight.py` does so where filters that read the cluster have a say. `unstable_order.py` sorts
+kept row by row, and `foresight.py` does so where filters that read the cluster have a say. Where pod groups are known,
+`units.py` says what is evicted as a whole, and `unit_search.py` looks for candidates. `unstable_order.py` sorts
 pods of equal importance as upstream's sort leaves them. `post_filter.py` strings the steps together with the other
 PostFilter plugin there is.
 """

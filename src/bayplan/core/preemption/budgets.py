@@ -37,10 +37,14 @@ def protect(view: View, pod_rows: RowArray, node_starts: RowArray) -> Protection
     for place, identity_id in enumerate(ids.tolist()):
         for budget in covering(view, identity_id):
             places.setdefault((budget.metadata.namespace, budget.metadata.name), []).append(place)
-    for (namespace, name), budget in view.objects.budgets.items() if places else ():
-        if (namespace, name) not in places:
-            continue
+    stops = view.objects.gates.release.first_broken_budget_ends
+    # Upstream takes them as they come from a map; where their order matters it is that of their names here.
+    names = sorted(places) if stops else [name for name in view.objects.budgets if name in places] if places else ()
+    for namespace, name in names:
+        budget = view.objects.budgets[namespace, name]
         covered: BoolArray = row_mask(row_array(places[namespace, name]), len(ids))[positions]
+        if stops:
+            covered &= ~violating
         if budget.status and budget.status.disrupted_pods:
             covered &= _not_disrupted(view, budget, pod_rows)
         spent = np.cumsum(covered)

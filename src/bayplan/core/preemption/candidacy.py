@@ -69,7 +69,7 @@ class Candidacy:
         self.values: IntArray = np.full((len(CRITERIA), node_count), WORST)  # (criteria, nodes) lowest is best
         self._victims: dict[int, RowArray] = {}
         self._failures: tuple[tuple[Status, int], ...] | None = None
-        self._positions: tuple[int, int, int] | None = None  # how far the nodes' logs were read
+        self._positions: tuple[int, int] | None = None  # how far the nodes' logs were read
         self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `follow_some`
         self._tied_rows: RowArray | None = None
         self._few_nodes = few_nodes or FewNodes()
@@ -155,7 +155,7 @@ class Candidacy:
         """Rows that are not what they were when they were tried last; None: nobody knows."""
         if self._positions is None:
             return None
-        logs = (nodes.usage_changes, nodes.importance_changes, nodes.spec_changes)
+        logs = (nodes.usage_changes, nodes.importance_changes)
         read = zip(logs, self._positions, strict=True)
         changed = [log.since(position) for log, position in read if log.position > position]
         if len(changed) == 1:  # as after most decisions
@@ -291,6 +291,6 @@ def cheapest(candidate_rows: RowArray, values: IntArray, *, others_are_worst: bo
     return left
 
 
-def _positions(nodes: NodeTable) -> tuple[int, int, int]:
-    """How far the logs have come: of the pods on each node, of their importance, and of the node objects."""
-    return nodes.usage_changes.position, nodes.importance_changes.position, nodes.spec_changes.position
+def _positions(nodes: NodeTable) -> tuple[int, int]:
+    """How far the logs have come: of nodes and the pods on each, and of the importance of pods."""
+    return nodes.usage_changes.position, nodes.importance_changes.position

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.verdict import Code
+from bayplan.core.preemption.units import unit_priority
 from bayplan.core.snapshot import View
 
 POLICY_NEVER = "not eligible due to preemptionPolicy=Never."
@@ -24,5 +25,8 @@ def ineligible_reason(pod: PodInfo, view: View, filtered: Filtered) -> str:
     if filtered.status_of(view, node_row).code is Code.UNRESOLVABLE:
         return ""
     on_node = view.nodes.pod_rows[node_row]
-    leaving = view.pods.preempted[on_node] & (view.pods.priorities[on_node] < pod.priority)
-    return VICTIMS_LEAVING if leaving.any() else ""
+    if view.objects.gates.generic_workload:
+        leaving = any(view.pods.preempted[row] and unit_priority(view, row) < pod.priority for row in on_node)
+    else:
+        leaving = bool((view.pods.preempted[on_node] & (view.pods.priorities[on_node] < pod.priority)).any())
+    return VICTIMS_LEAVING if leaving else ""

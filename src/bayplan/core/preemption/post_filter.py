@@ -18,10 +18,11 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.timing import POST_FILTER, Stopwatch
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable
 from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES, DeviceState
-from bayplan.core.plugins.dynamic_resources.post_filter import NOTHING_TO_DEALLOCATE, Deallocation, deallocate
+from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation, deallocate, nothing_to_deallocate
 from bayplan.core.preemption.eligible import ineligible_reason
 from bayplan.core.preemption.extending import ask_extenders, without_candidates
 from bayplan.core.preemption.search import Searched, search_by_dry_run
+from bayplan.core.release import Release
 from bayplan.core.snapshot import View
 
 DEFAULT_PREEMPTION = "DefaultPreemption"
@@ -64,10 +65,23 @@ class PostFilterResult:
     def message(self) -> str:
         return self.status.message
 
+    def reported(self, view: View) -> Status:
+        """The status, with what a preemption that found victims says of itself."""
+        if self.found is None or not self.status.ok or not view.objects.gates.release.reports_preemption:
+            return self.status
+        row = first_by_name(self.found.tied_rows, view)
+        placement = f"found a potential placement for pod on node {view.nodes.names[row]}"
+        return Status(Code.SUCCESS, (f"preemption: {placement}, preempting {len(self.found.victims_on(row))} victims",))
+
     @property
     def keeps_nomination(self) -> bool:
         """Where nobody looked for candidates, or had no say, nothing is known against an earlier nomination."""
         return self.found is None or self.status.code is Code.ERROR or self.refused_by_extenders
+
+
+def first_by_name(rows: RowArray, view: View) -> int:
+    """Nodes that no criterion tells apart are taken by their names."""
+    return int(rows[np.argmin(view.nodes.name_ranks()[rows])])
 
 
 def run_post_filters(
@@ -79,7 +93,7 @@ def run_post_filters(
     reasons: list[str] = []
     for name in profile.post_filter:
         if name == DYNAMIC_RESOURCES:
-            ask = partial(_dynamic_resources, pod, filtered, result)
+            ask = partial(_dynamic_resources, pod, view, filtered, result)
         elif name == DEFAULT_PREEMPTION:
             ask = partial(_preempt, profile, pod, view, filtered, search, result)
         else:
@@ -101,20 +115,20 @@ def _timed(stopwatch: Stopwatch, profile: Profile, plugin: str, ask: Callable[[]
     return status
 
 
-def _dynamic_resources(pod: PodInfo, filtered: Filtered, into: PostFilterResult) -> Status:
-    into.deallocation = _deallocation(pod, filtered)
+def _dynamic_resources(pod: PodInfo, view: View, filtered: Filtered, into: PostFilterResult) -> Status:
+    into.deallocation = _deallocation(pod, view.objects.gates.release, filtered)
     return into.deallocation.status
 
 
-def _deallocation(pod: PodInfo, filtered: Filtered) -> Deallocation:
+def _deallocation(pod: PodInfo, release: Release, filtered: Filtered) -> Deallocation:
     if DYNAMIC_RESOURCES not in filtered.pre.ran:
         return Deallocation(Status(Code.ERROR, (STATE_NOT_FOUND,), DYNAMIC_RESOURCES))
     state = filtered.pre.states.get(DYNAMIC_RESOURCES)
     if not isinstance(state, DeviceState):
-        return NOTHING_TO_DEALLOCATE
+        return nothing_to_deallocate(release)
     own = [position for position, plugin in enumerate(filtered.plugins) if plugin.name == DYNAMIC_RESOURCES]
     rejected = np.isin(filtered.verdicts.rejected_by, own)
-    return deallocate(pod, state, filtered.verdicts.codes[rejected])
+    return deallocate(pod, state, filtered.verdicts.codes[rejected], release)
 
 
 def _preempt(

@@ -28,6 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.requeue import POD_GONE, ActionType, ClusterEvent, EventResource
 from bayplan.core.framework.verdict import SUCCESS
 from bayplan.core.lifecycle import PLACES, PodState
@@ -77,9 +78,10 @@ class SchedulingQueue:
         max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
         mirror: Mirror | None = None,
-        pops_from_backoff: bool = True,
+        gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.nominations = Nominations(mirror)
+        self._gates = gates
         self._profiles = profiles
         self._started_at = started_at
         self._parked_max_ns = parked_max_ns
@@ -88,8 +90,9 @@ class SchedulingQueue:
         self.figures = Figures(self.resting)
         self._sort_key = sort_key
         self._active: PodHeap[tuple[int, ...]] = PodHeap()
+        pops_early = gates.scheduler_pop_from_backoff_q
         self._backoff = Backoff(
-            sort_key, initial_backoff_ns, max_backoff_ns, started_at=started_at, pops_early=pops_from_backoff
+            sort_key, initial_backoff_ns, max_backoff_ns, started_at=started_at, pops_early=pops_early
         )
         self._parked = Parked()
         self._in_flight = InFlight()
@@ -108,7 +111,7 @@ class SchedulingQueue:
             return
         queued = QueuedPod(pod, info, self.next_number(), timestamp=now)
         self._requeue(queued, _IMMEDIATELY, now, _POD_ADDED)
-        if queued.state is _ACTIVE:
+        if queued.state is _ACTIVE or self._gates.release.gated_pods_keep_nodes:
             self.nominations.adopt(pod, info)
 
     def next_number(self) -> int:
@@ -131,7 +134,7 @@ class SchedulingQueue:
         kept = self.nominations.node_of(info)
         if known.key not in self.resting:
             self._in_flight.update(new, info)
-            for action in pod_changes(old, new):
+            for action in pod_changes(old, new, self._gates):
                 self._note(ClusterEvent(EventResource.UNSCHEDULABLE_POD, action), old, new)
         else:
             self._update_queued(known, old, new, info, now)
@@ -395,7 +398,7 @@ class SchedulingQueue:
                 self._backoff.refresh(queued)
             return
         self._parked.replace(queued, new, info)
-        for action in pod_changes(old, new):
+        for action in pod_changes(old, new, self._gates):
             cluster_event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, action)
             strategy = judge(queued, cluster_event, self._profile(queued).reactions.to(cluster_event), old, new)
             if strategy is not _SKIP:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.core.columns.resources import pod_requests, status_agrees
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.requeue import ActionType
 from bayplan.model.meta import RawQuantity
 from bayplan.model.node import Node
@@ -17,18 +18,18 @@ from bayplan.model.pod import Pod
 from bayplan.model.quantity import parse_quantity
 
 
-def pod_changes(old: Pod, new: Pod) -> list[ActionType]:
+def pod_changes(old: Pod, new: Pod, gates: FeatureGates) -> list[ActionType]:
     if (
         old.spec is new.spec
         and old.metadata.labels is new.metadata.labels
-        and status_agrees(old)
-        and status_agrees(new)
+        and status_agrees(old, gates.release)
+        and status_agrees(new, gates.release)
         and not _told_other_claims(old, new)
     ):
         return [ActionType.UPDATE]  # nearly all changes are of the status
     found = {
         ActionType.UPDATE_POD_LABEL: old.metadata.labels != new.metadata.labels,
-        ActionType.UPDATE_POD_SCALE_DOWN: _asks_for_less(old, new),
+        ActionType.UPDATE_POD_SCALE_DOWN: _asks_for_less(old, new, gates),
         ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED: bool(old.spec.scheduling_gates)
         and not new.spec.scheduling_gates,
         # Tolerations can only be added to a pod, so that their number tells.
@@ -62,8 +63,8 @@ def node_changes(old: Node, new: Node) -> list[ActionType]:
     return [action for action, changed in found if changed]
 
 
-def _asks_for_less(old: Pod, new: Pod) -> bool:
-    before, after = pod_requests(old).used, pod_requests(new).used
+def _asks_for_less(old: Pod, new: Pod, gates: FeatureGates) -> bool:
+    before, after = pod_requests(old, gates).used, pod_requests(new, gates).used
     if before is after:
         return False
     return any(name not in after or after[name] < amount for name, amount in before.items())

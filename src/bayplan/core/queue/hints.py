@@ -29,6 +29,7 @@ from bayplan.core.framework.timing import PRE_ENQUEUE, Stopwatch
 from bayplan.core.framework.verdict import Status
 from bayplan.core.queue.entrance import may_enter
 from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
+from bayplan.core.release import V1_36, Release
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 
@@ -78,9 +79,10 @@ class Reactions:
         plugins: Iterable[NamedPlugin],
         wakeups: Wakeups = Wakeups.UPSTREAM,
         stopwatch: Stopwatch | None = None,
+        release: Release = V1_36,
     ) -> None:
         self._stopwatch = stopwatch
-        self._registrations = {plugin.name: _registrations_of(plugin, wakeups) for plugin in plugins}
+        self._registrations = {plugin.name: _registrations_of(plugin, wakeups, release) for plugin in plugins}
         self._known = frozenset(self._registrations)
         self._matched: dict[ClusterEvent, Matched] = {}
 
@@ -125,7 +127,11 @@ class QueueProfile:
 
     @classmethod
     def of(
-        cls, profile: Profile, others: Iterable[NamedPlugin] = (), wakeups: Wakeups = Wakeups.UPSTREAM
+        cls,
+        profile: Profile,
+        others: Iterable[NamedPlugin] = (),
+        wakeups: Wakeups = Wakeups.UPSTREAM,
+        release: Release = V1_36,
     ) -> QueueProfile:
         """`others` stand in no list of the profile but may reject pods: preemption as a gate, extenders.
 
@@ -142,7 +148,7 @@ class QueueProfile:
         )
         by_name = {plugin.name: plugin for plugins in lists for plugin in plugins}
         gates = (*profile.pre_enqueue, *(plugin for plugin in lists[-1] if isinstance(plugin, PreEnqueuePlugin)))
-        reactions = Reactions(by_name.values(), wakeups, profile.stopwatch)
+        reactions = Reactions(by_name.values(), wakeups, profile.stopwatch, release)
         return cls(gates, reactions, profile.scheduler_name, profile.stopwatch)
 
     def admit(self, pod: PodInfo, asked_first: str) -> Status:
@@ -182,19 +188,21 @@ def is_about(queued: QueuedPod, obj: Object | None) -> bool:
     return identity_of(queued.info) == (meta.uid or f"{meta.namespace}/{meta.name}")
 
 
-def _registrations_of(plugin: NamedPlugin, wakeups: Wakeups) -> tuple[ClusterEventWithHint, ...]:
+def _registrations_of(plugin: NamedPlugin, wakeups: Wakeups, release: Release) -> tuple[ClusterEventWithHint, ...]:
     if wakeups is Wakeups.UPSTREAM:
-        return _registrations_upstream(plugin)
+        return _registrations_upstream(plugin, release)
     if not isinstance(plugin, EnqueueExtensions):
         return _EVERYTHING
     besides = plugin.events_slept_through() if isinstance(plugin, SleepsUpstream) else ()
-    return (*_registrations_upstream(plugin), *besides)
+    return (*_registrations_upstream(plugin, release), *besides)
 
 
-def _registrations_upstream(plugin: NamedPlugin) -> tuple[ClusterEventWithHint, ...]:
+def _registrations_upstream(plugin: NamedPlugin, release: Release) -> tuple[ClusterEventWithHint, ...]:
     if not isinstance(plugin, EnqueueExtensions):
         return _NEARLY_EVERYTHING
     given = plugin.events_to_register()
+    if not release.any_taint_change_wakes:
+        return given
     on_nodes = ActionType(0)
     for registration in given:
         if registration.cluster_event.resource is EventResource.NODE:

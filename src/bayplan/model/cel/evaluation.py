@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from bayplan.model.cel.authorization import AUTHORIZATION
 from bayplan.model.cel.extensions import EXTENSIONS
 from bayplan.model.cel.library import STRING_FUNCTIONS, by_library
 from bayplan.model.cel.operators import OPERATORS
@@ -22,12 +23,15 @@ from bayplan.model.cel.syntax import (
     MapLiteral,
     Node,
     Select,
+    StructLiteral,
 )
 from bayplan.model.cel.values import (
     NO_SUCH_OVERLOAD,
     NONE,
     CelError,
     DefaultMap,
+    Lazy,
+    ObjectValue,
     OptionalValue,
     Quantity,
     Semver,
@@ -35,10 +39,10 @@ from bayplan.model.cel.values import (
     Uint,
 )
 
-FUNCTIONS = {**OPERATORS, **EXTENSIONS}
+FUNCTIONS = {**OPERATORS, **EXTENSIONS, **AUTHORIZATION}
 
 COST_LIMIT = 1_000_000
-LIST_COST, MAP_COST = 10, 30
+LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40
 
 #: What the names of types stand for in an expression.
 TYPE_NAMES = ("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type")
@@ -66,14 +70,27 @@ class CostLimitError(CelError):
 Step: TypeAlias = Callable[[Run], Any]
 
 
-def compile_tree(tree: Node) -> Callable[[Mapping[str, Any]], Any]:
-    """The tree as a function; it raises CelError."""
-    step = _compile(tree)
+class Program:
+    """An expression that can be evaluated."""
 
-    def evaluate(variables: Mapping[str, Any]) -> Any:
-        return step(Run(dict(variables)))
+    def __init__(self, step: Step) -> None:
+        self._step = step
 
-    return evaluate
+    def __call__(self, variables: Mapping[str, Any]) -> Any:
+        """The value; raises CelError."""
+        return self._step(Run(dict(variables)))
+
+    def metered(self, variables: Mapping[str, Any]) -> tuple[Any, int]:
+        """The value, or the error that there is none, and what that cost."""
+        run = Run(dict(variables))
+        try:
+            return self._step(run), run.cost
+        except CelError as error:
+            return error, run.cost
+
+
+def compile_tree(tree: Node) -> Program:
+    return Program(_compile(tree))
 
 
 def _compile(node: Node) -> Step:
@@ -90,6 +107,8 @@ def _compile(node: Node) -> Step:
             return _list(node)
         case MapLiteral():
             return _map(node)
+        case StructLiteral():
+            return _struct(node)
         case Comprehension():
             return _comprehension(node)
 
@@ -107,7 +126,7 @@ def _ident(name: str) -> Step:
             raise CelError(f"no such attribute(s): {name}") from None
         if isinstance(value, CelError):  # what a comprehension has come to so far
             raise value
-        return value
+        return value.value() if isinstance(value, Lazy) else value
 
     return step
 
@@ -368,6 +387,23 @@ def _map(node: MapLiteral) -> Step:
                 raise CelError(f"insert failed: key {shown(key)} already exists")
             entries[key] = value.value if optional else value
         return entries
+
+    return step
+
+
+def _struct(node: StructLiteral) -> Step:
+    steps = tuple((field, _compile(value), optional) for field, value, optional in node.entries)
+
+    def step(run: Run) -> ObjectValue:
+        run.spend(STRUCT_COST)
+        fields = {}
+        for field, value_step, optional in steps:
+            value = value_step(run)
+            if not optional:
+                fields[field] = value
+            elif value.present:
+                fields[field] = value.value
+        return ObjectValue(node.type_name, fields)
 
     return step
 

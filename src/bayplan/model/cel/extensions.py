@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cmp_to_key
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from bayplan.model.cel.library import by_library
 from bayplan.model.cel.operators import (
@@ -23,6 +23,9 @@ from bayplan.model.cel.operators import (
 )
 from bayplan.model.cel.values import NO_SUCH_OVERLOAD, CelError, Quantity, Semver
 from bayplan.model.quantity import INT64_MAX
+
+Declarations: TypeAlias = list[tuple[str, Sequence[tuple[bool, list[Any], Any]]]]
+"""Functions for the checker: name, then of each overload whether it is a member, the parameters and the result."""
 
 # ---------------------------------------------------------------- quantities and versions
 
@@ -210,6 +213,9 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     return found
 
 
+#: For keys in the paths of JSON patches; known where expressions make some.
+ESCAPE_KEY = "jsonpatch.escapeKey"
+
 #: By name; a member call passes its target first.
 EXTENSIONS: dict[str, Function] = {
     "quantity": Quantity.parse,
@@ -244,6 +250,7 @@ EXTENSIONS: dict[str, Function] = {
     INCLUDES: _includes,
     "reverse": _reverse,
     "sort": lambda items: sorted(items, key=cmp_to_key(_order)),
+    ESCAPE_KEY: lambda key: key.replace("~", "~0").replace("/", "~1"),
     "lists.range": lambda count: list(range(count)),
     "sets.contains": lambda a, b: all(contains(item, a) for item in b),
     "sets.equivalent": lambda a, b: all(contains(i, a) for i in b) and all(contains(i, b) for i in a),
@@ -251,11 +258,11 @@ EXTENSIONS: dict[str, Function] = {
 }
 
 
-def declarations(types: Any, quantity: Any, semver: Any) -> list[tuple[str, Sequence[tuple[bool, list[Any], Any]]]]:
-    """What Kubernetes adds, for the checker: name, then whether it is a member, the parameters and the result."""
+def declarations(types: Any, quantity: Any, semver: Any) -> Declarations:
+    """What Kubernetes adds everywhere."""
     text, number, truth, dyn, double = types.STRING, types.INT, types.BOOL, types.DYN, types.DOUBLE
     items = types.List(dyn)
-    ordered: list[tuple[str, Sequence[tuple[bool, list[Any], Any]]]] = [
+    ordered: Declarations = [
         (name, [(True, [of, of], result) for of in (quantity, semver)])
         for name, result in (("isGreaterThan", truth), ("isLessThan", truth), ("compareTo", number))
     ]

@@ -51,6 +51,12 @@ class MapLiteral:
 
 
 @dataclass(frozen=True, slots=True)
+class StructLiteral:
+    type_name: str
+    entries: tuple[tuple[str, Node, bool], ...]  # field, value, whether the entry is optional
+
+
+@dataclass(frozen=True, slots=True)
 class Comprehension:
     variable: str
     range: Node
@@ -61,7 +67,7 @@ class Comprehension:
     result: Node
 
 
-Node: TypeAlias = Constant | Ident | Select | Call | ListLiteral | MapLiteral | Comprehension
+Node: TypeAlias = Constant | Ident | Select | Call | ListLiteral | MapLiteral | StructLiteral | Comprehension
 
 _Field: TypeAlias = int | bytes
 
@@ -135,13 +141,15 @@ def _list(data: bytes) -> ListLiteral:
     return ListLiteral(tuple(elements), frozenset(optional))
 
 
-def _map(data: bytes) -> MapLiteral:
-    entries = []
-    for number, value in _fields(data):
-        if number == 2:
-            entry = dict(_fields(_bytes(value)))
-            entries.append((_expr(_bytes(entry[3])), _expr(_bytes(entry[4])), bool(entry.get(5, 0))))
-    return MapLiteral(tuple(entries))
+def _struct(data: bytes) -> MapLiteral | StructLiteral:
+    fields = [*_fields(data)]
+    entries = [dict(_fields(_bytes(value))) for number, value in fields if number == 2]
+    type_name = next((_text(value) for number, value in fields if number == 1), "")
+    if type_name:
+        of_struct = ((_text(entry[2]), _expr(_bytes(entry[4])), bool(entry.get(5, 0))) for entry in entries)
+        return StructLiteral(type_name, tuple(of_struct))
+    of_map = ((_expr(_bytes(entry[3])), _expr(_bytes(entry[4])), bool(entry.get(5, 0))) for entry in entries)
+    return MapLiteral(tuple(of_map))
 
 
 def _comprehension(data: bytes) -> Comprehension:
@@ -164,7 +172,7 @@ _DECODERS: dict[int, Any] = {
     5: _select,
     6: _call,
     7: _list,
-    8: _map,
+    8: _struct,
     9: _comprehension,
 }
 

@@ -7,6 +7,7 @@ what an expression fails with, in cel-go's words.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -60,6 +61,28 @@ class TypeValue:
 
 class DefaultMap(dict[str, Any]):
     """A map in which looking up an unknown key gives an empty map; `in`, size and iteration know nothing of that."""
+
+
+class ObjectValue(dict[str, Any]):
+    """What a literal with a type makes (`Object.spec{replicas: 1}`): fields, and the name of the type."""
+
+    def __init__(self, type_name: str, fields: dict[str, Any]) -> None:
+        super().__init__(fields)
+        self.type_name = type_name
+
+
+class Lazy:
+    """A variable whose value is found when an expression first asks for it."""
+
+    def __init__(self, find: Callable[[], Any]) -> None:
+        self._find = find
+        self._found: list[Any] = []
+
+    def value(self) -> Any:
+        """Raises CelError."""
+        if not self._found:
+            self._found.append(self._find())
+        return self._found[0]
 
 
 _NUMBER = re.compile(r"0|[1-9][0-9]*")

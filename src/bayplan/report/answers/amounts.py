@@ -19,7 +19,7 @@ def bare_amount(resource: str, amount: int) -> str:
     """The same where the resource has been named: `1.5 cores`, `8Gi`, `2`."""
     if resource != CPU_NAME:
         return written_amount(resource, amount)
-    cores = f"{amount / 1000:g}"
+    cores = f"{amount / 1000:.3f}".rstrip("0").rstrip(".")
     return f"{cores} core" if amount == 1000 else f"{cores} cores"
 
 

@@ -103,8 +103,10 @@ def _what_next(answer: Draining, commands: list[str]) -> Iterator[Part]:
             yield Sentence("Next:")
             yield Code("\n".join(shown), "sh")
     elif answer.blocking_budgets:
-        namespace, _, budget = answer.blocking_budgets[0].partition("/")
-        yield Next(f"kubectl describe pdb {budget} -n {namespace}")
+        # Of a pod with several budgets, all of them are named at once.
+        namespace, _, first = answer.blocking_budgets[0].partition("/")
+        budgets = first.replace(f", {namespace}/", " ")
+        yield Next(f"kubectl describe pdb {budgets} -n {namespace}")
     elif not answer.rolling and 1 < len(names) <= _NAMED:
         yield Next(f"bayplan drain --rolling {' '.join(names)}")
     elif answer.pending and len(names) == 1:

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from markupsafe import Markup
 
-from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, cell
+from bayplan.report.answers.parts import (
+    Bar,
+    Bars,
+    Cell,
+    Code,
+    Details,
+    Heading,
+    Next,
+    Part,
+    Sentence,
+    Table,
+    Tone,
+    cell,
+)
+from bayplan.report.answers.tables import table_of
 from bayplan.report.html_page import document
 from bayplan.report.markup import NOTHING, joined, tag
 
@@ -41,6 +56,11 @@ def element(part: Part, *, is_answer: bool = False) -> Markup:
             return Markup("\n").join(map(element, parts))
 
 
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Sequence[str] = ()) -> Markup:
+    """A table of any values, for pages that are more than an answer."""
+    return _table(table_of(columns, rows, numeric))
+
+
 def _table(part: Table) -> Markup:
     alignment = ["number" if column in part.numeric else None for column in part.columns]
     head = [tag("th", _lines(column), class_=how) for column, how in zip(part.columns, alignment, strict=True)]
@@ -53,7 +73,8 @@ def _cells(row: Iterable[str | Cell], alignment: Iterable[str | None]) -> list[M
 
 
 def _span(content: Cell) -> Markup:
-    return tag("span", _lines(content.text), class_=content.tone.value)
+    lines = _lines(content.text)
+    return lines if content.tone is Tone.PLAIN else tag("span", lines, class_=content.tone.value)
 
 
 def _lines(text: str) -> Markup:

@@ -17,11 +17,12 @@ _FENCE = "```"
 def markdown(title: str, parts: Iterable[Part]) -> str:
     """The whole answer under a title, with an empty line between blocks."""
     blocks = [f"### {_escaped(title)}"]
-    blocks += [_block(part, is_answer=number == 0) for number, part in enumerate(parts)]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    blocks += [block(part, is_answer=number == 0) for number, part in enumerate(parts)]
+    return "\n\n".join(each for each in blocks if each) + "\n"
 
 
-def _block(part: Part, *, is_answer: bool) -> str:
+def block(part: Part, *, is_answer: bool = False) -> str:
+    """One part; empty if it has nothing to show."""
     match part:
         case Sentence(text, tone):
             plain = f"**{_escaped(text)}**" if is_answer and text else _escaped(text)
@@ -42,7 +43,7 @@ def _block(part: Part, *, is_answer: bool) -> str:
 
 def _details(parts: Sequence[Part]) -> str:
     """Folded; GitHub renders what is inside as Markdown only between empty lines."""
-    inside = [block for part in parts if (block := _block(part, is_answer=False))]
+    inside = [each for part in parts if (each := block(part))]
     return "\n\n".join(["<details>\n<summary>Details</summary>", *inside, "</details>"]) if inside else ""
 
 

@@ -1,15 +1,18 @@
 """What an answer is made of, in every format: sentences, headings, tables, bars, text to copy, next commands, details.
 
 The first part is a sentence that answers the question. A short answer has a few lines of why and the next command;
-everything else goes into one `Details`, which a terminal shows only if asked to.
+everything else goes into one `Details`, which a terminal shows only if asked to. Text may come from files of
+other people: making a part turns characters that nobody would see into escapes, for all formats at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from bayplan.report.hidden_characters import visible
 
 #: Lines of why in a short answer.
 REASONS_MAX = 5
@@ -25,25 +28,42 @@ class Tone(Enum):
     FAINT = "faint"
 
 
+class _Visible:
+    """All texts of the part, made visible."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type]
+            object.__setattr__(self, each.name, _visible(getattr(self, each.name)))
+
+
+def _visible(value: Any) -> Any:
+    """A text, or a table's titles or rows; anything else is not text, or a part of its own."""
+    if isinstance(value, str):
+        return visible(value)
+    return type(value)(map(_visible, value)) if isinstance(value, list | tuple | frozenset) else value
+
+
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(_Visible):
     text: str
     tone: Tone = Tone.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(_Visible):
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(_Visible):
     text: str
     tone: Tone = Tone.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(_Visible):
     columns: tuple[str, ...]
     rows: Sequence[Sequence[str | Cell]]
     numeric: frozenset[str] = frozenset()  # columns aligned to the right
@@ -51,7 +71,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(_Visible):
     label: str
     value: float
     text: str = ""  # the value in words, next to the bar
@@ -70,7 +90,7 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class Code(_Visible):
     """Text to copy, such as a patch; shown as it is."""
 
     text: str
@@ -78,7 +98,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class Next(_Visible):
     """The command to run next: `bayplan explain shop/web`, or one of kubectl."""
 
     command: str

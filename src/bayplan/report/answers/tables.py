@@ -1,12 +1,30 @@
-"""Tables of answers that may have thousands of rows: a reader gets the first ones, and no column without content."""
+"""Tables of answers: from rows of any values, or shortened, for rows that may be thousands."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from bayplan.report.answers.parts import Cell, Part, Sentence, Table, Tone, cell
 
 ROWS_MAX = 40
+
+
+def table_of(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    numeric: Collection[str] = (),
+    flexible: Collection[str] = (),
+) -> Table:
+    """A table of any values; integers get thousands separators."""
+    texts = [[_cell(value) for value in row] for row in rows]
+    return Table(tuple(columns), texts, frozenset(numeric), frozenset(flexible))
+
+
+def _cell(value: Any) -> str | Cell:
+    if isinstance(value, str | Cell):
+        return value
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def short_table(
@@ -16,7 +34,7 @@ def short_table(
     numeric: Collection[str] = (),
     flexible: Collection[str] = (),
 ) -> Iterator[Part]:
-    """The first rows, and how many more there are."""
+    """The first rows without empty columns, and how many more rows there are."""
     used = [place for place in range(len(columns)) if any(cell(row[place]).text for row in rows)]
     yield Table(
         tuple(columns[place] for place in used),

@@ -9,13 +9,14 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from bayplan.analysis.simulation.results.differences import ComparedRuns, Comparison
+from bayplan.report.answers.html import element
 from bayplan.report.comparison import rows
 from bayplan.report.comparison.figures import look_of, runs_over_time, waits_by_class
-from bayplan.report.durations import duration_text
+from bayplan.report.comparison.parts import facts
 from bayplan.report.html_page import PAGE_ROWS_MAX, document
 from bayplan.report.markup import joined, tag
-from bayplan.report.simulation.preemption_list import and_more, html_legend, html_table
-from bayplan.report.words import counted, listed
+from bayplan.report.simulation.preemption_list import and_more, html_legend
+from bayplan.report.words import listed
 
 _MARKS = "A circle is the median, a diamond p90, a square p99; the line ends at the longest wait."
 
@@ -29,7 +30,7 @@ def comparison_page(compared: ComparedRuns) -> str:
             tag("h1", "What differs between these runs"),
             _answer(comparison),
             _legend(comparison),
-            tag("div", _table(rows.figures(comparison)), class_="figures"),
+            tag("div", element(rows.figures(comparison)), class_="figures"),
         ),
         tag("section", tag("h2", "Utilization and queue over time"), runs_over_time(runs, comparison)),
         tag(
@@ -37,7 +38,7 @@ def comparison_page(compared: ComparedRuns) -> str:
             tag("h2", "Waiting time by priority class"),
             tag("p", _MARKS),
             waits_by_class(comparison),
-            tag("div", _table(rows.classes(comparison)), class_="figures grouped"),
+            tag("div", element(rows.classes(comparison)), class_="figures grouped"),
         ),
         map(_section, rows.sections(comparison, PAGE_ROWS_MAX // max(len(runs) - 1, 1))),
     )
@@ -45,12 +46,10 @@ def comparison_page(compared: ComparedRuns) -> str:
 
 
 def _answer(comparison: Comparison) -> Markup:
-    base = comparison.runs[0]
-    facts = f"{duration_text(base.seconds)} on {counted(base.nodes, 'node')}, seed {base.seed}"
     return joined(
         (tag("p", warning, class_="partial") for warning in comparison.warnings),
         (tag("p", answer, class_="answer") for answer in rows.answers(comparison)),
-        tag("p", facts, class_="facts"),
+        tag("p", facts(comparison), class_="facts"),
     )
 
 
@@ -65,13 +64,9 @@ def _legend(comparison: Comparison) -> Markup:
 def _section(section: rows.Section) -> Markup:
     """The table is in a window of its own, with a field to search it."""
     head = [tag("h2", section.title), tag("p", section.sentence)]
-    if not section.grid.rows:
+    if not section.table.rows:
         return tag("section", head)
-    more = and_more(section.total - len(section.grid.rows), which="; see the JSON of the comparison")
+    more = and_more(section.total - len(section.table.rows), which="; see the JSON of the comparison")
     field = tag("input", type="search", placeholder="pod, node or class")
     search = tag("p", tag("label", "Show only rows that mention ", field))
-    return tag("section", head, search, tag("div", _table(section.grid), class_="window"), more)
-
-
-def _table(grid: rows.Grid) -> Markup:
-    return html_table(grid.titles, grid.rows, grid.numeric)
+    return tag("section", head, search, tag("div", element(section.table), class_="window"), more)

@@ -1,4 +1,4 @@
-"""A comparison of runs as sentences and tables of text, for a terminal and for a page.
+"""A comparison of runs as sentences and tables, for the answer and for the page with plots.
 
 Takes a comparison. Differences are always the later run less the first, with a sign. Nothing is cut here but what a
 caller asks for, and nothing is escaped.
@@ -18,6 +18,8 @@ from bayplan.analysis.simulation.results.differences import (
     SummaryDifference,
 )
 from bayplan.analysis.simulation.results.run_format import End
+from bayplan.report.answers.parts import Table
+from bayplan.report.answers.tables import table_of
 from bayplan.report.durations import duration_text
 from bayplan.report.simulation.node_figures import shortened
 from bayplan.report.words import counted, eviction_cause, examples, listed
@@ -29,21 +31,12 @@ _CLASSES_NAMED = 3
 _SHORTEST = 0.0005  # seconds; less is shown as nothing
 
 
-class Grid(NamedTuple):
-    """A table. Numbers are aligned to the right; flexible columns are wrapped first where a terminal is narrow."""
-
-    titles: Sequence[str]
-    rows: Sequence[Row]
-    numeric: Sequence[str]
-    flexible: Sequence[str] = ()
-
-
 class Section(NamedTuple):
     """What differs in one respect: in a sentence, and in detail; `total` counts rows that are left out, too."""
 
     title: str
     sentence: str
-    grid: Grid
+    table: Table
     total: int
 
 
@@ -60,12 +53,12 @@ def sections(comparison: Comparison, at_most: int) -> Iterator[Section]:
         base, run = names(comparison)[0], names(comparison)[difference.run]
         pair = f"{run} compared with {base}"
         titles = ["pod", "class", f"in {base}", f"in {run}", "bound"]
-        changes = Grid(titles, _change_rows(difference, at_most), titles[-1:], titles[:-1])
+        changes = table_of(titles, _change_rows(difference, at_most), titles[-1:], titles[:-1])
         said = _change_sentence(comparison, difference, base, run)
         yield Section(f"Placements that differ: {pair}", said, changes, difference.pods.changed)
         titles = ["only in", "at", "preemptor", "priority", "node", "victims", "budgets violated"]
         alone = _preemptions_alone(difference, base, run)
-        preemptions = Grid(titles, alone[:at_most], ["at", "priority"], [titles[2], *titles[4:]])
+        preemptions = table_of(titles, alone[:at_most], ["at", "priority"], [titles[2], *titles[4:]])
         said = _preemption_sentence(difference, base, run)
         yield Section(f"Preemptions that differ: {pair}", said, preemptions, len(alone))
 
@@ -139,9 +132,9 @@ def _preemption_sentence(difference: Difference, base: str, run: str) -> str:
 # ---------------------------------------------------------------- figures of the whole
 
 
-def figures(comparison: Comparison) -> Grid:
+def figures(comparison: Comparison) -> Table:
     titles = ["", *names(comparison), *_difference_titles(comparison)]
-    return Grid(titles, list(_figure_rows(comparison)), titles[1:])
+    return table_of(titles, list(_figure_rows(comparison)), titles[1:])
 
 
 def _difference_titles(comparison: Comparison) -> list[str]:
@@ -190,11 +183,11 @@ def _together(groups: Iterable[Mapping[str, object]]) -> list[str]:
 # ---------------------------------------------------------------- figures by class
 
 
-def classes(comparison: Comparison) -> Grid:
+def classes(comparison: Comparison) -> Table:
     """For each class a row of each run, and then of each difference."""
     titles = ("class", "priority", "run", *_CLASS_COUNTS, *_CLASS_WAITS)
     numeric = ("priority", *_CLASS_COUNTS, *_CLASS_WAITS)
-    return Grid(titles, list(_class_rows(comparison)), numeric, ("class", "run", *_CLASS_WAITS))
+    return table_of(titles, list(_class_rows(comparison)), numeric, ("class", "run", *_CLASS_WAITS))
 
 
 def _class_rows(comparison: Comparison) -> Iterator[Row]:

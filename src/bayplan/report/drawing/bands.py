@@ -129,7 +129,7 @@ def _area(label: str, band: Band, span: TimeSpan) -> Markup:
         viewBox=span.viewed(_HEIGHT),
         preserveAspectRatio="none",
         height=_HEIGHT,
-        role="img",
+        role="group",
         aria_label=f"{label}: {band.title}",
     )
 

@@ -55,7 +55,7 @@ def quantile_figure(label: str, groups: Sequence[tuple[str, Sequence[Row]]], nou
         "figure",
         _legend(),
         tag("svg", labels, class_="axis", height=top, aria_hidden="true"),
-        tag("svg", drawn, class_="area", height=top, role="img", aria_label=label),
+        tag("svg", drawn, class_="area", height=top, role="group", aria_label=label),
         _ticks(scale),
         class_="plot rows",
         aria_label=label,

@@ -65,7 +65,7 @@ def _figure(names: Sequence[str], height: int, span: TimeSpan, drawn: Iterable[M
         viewBox=span.viewed(height),
         preserveAspectRatio="none",
         height=height,
-        role="img",
+        role="group",
         aria_label=_LABEL,
     )
     return figure(_LABEL, span, [above, _name_axis(names, height), area, time_ticks(span)], "nodes")

@@ -14,21 +14,22 @@ from typing import Any
 from markupsafe import Markup
 
 from bayplan.analysis.simulation.results.run_format import End, PodRow, Run
+from bayplan.report.answers.html import html_table
 from bayplan.report.durations import duration_text
 from bayplan.report.html_page import document
 from bayplan.report.markup import NOTHING, joined, tag
 from bayplan.report.simulation.chain_drawing import draw_chains
 from bayplan.report.simulation.node_figures import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
+from bayplan.report.simulation.parts import ENDED_EARLY, headline
 from bayplan.report.simulation.preemption_list import (
     and_more,
     html_legend,
-    html_table,
     more_records,
     preemption_records,
 )
 from bayplan.report.simulation.time_figures import over_time, waiting, who_evicted
 from bayplan.report.simulation.view import SimulationView
-from bayplan.report.words import counted, eviction_cause, violations
+from bayplan.report.words import counted, eviction_cause
 
 _CHAINS_MAX = 25
 _CHAIN_LENGTH_MAX = 8
@@ -45,7 +46,7 @@ def run_page(run: Run) -> str:
     header = tag(
         "header",
         tag("h1", "What happened in this cluster"),
-        _answer(view),
+        _answer(run),
         tag("div", _tiles(view), class_="tiles"),
         _class_table(view),
         _loops(view),
@@ -79,28 +80,10 @@ def _records(view: SimulationView, records: list[Markup]) -> Markup:
 # ---------------------------------------------------------------- the answer
 
 
-def _answer(view: SimulationView) -> Markup:
-    run, pods = view.run, view.run.summary.pods
-    pending = (
-        f"{counted(pods.pending, 'is still pending', 'are still pending')}." if pods.pending else "none is pending."
-    )
-    broken = f", with {violations(run.summary.budgets_broken)}." if pods.preempted else "."
-    loops = counted(len(run.loops), "preempt–recreate loop")
-    said = [
-        f"In {duration_text(view.seconds)} on {counted(len(view.nodes), 'node')}, ",
-        tag("b", f"{counted(pods.placed, 'pod was', 'pods were')} placed"),
-        f"; {pending} ",
-        tag("b", f"{_pods_were(pods.preempted)} evicted"),
-        f" by preemption{broken} ",
-        tag("b", f"{loops} found.", class_="alarm") if run.loops else "No preempt–recreate loop.",
-    ]
-    partial = tag("p", "The run ended early: this report covers only part of it.", class_="partial")
-    facts = f"configuration {run.configs}, seed {run.seed}, wake-ups {run.wakeups}"
-    return joined(partial if run.partial else None, tag("p", said, class_="answer"), tag("p", facts, class_="facts"))
-
-
-def _pods_were(count: int) -> str:
-    return counted(count, "pod was", "pods were") if count else "No pod was"
+def _answer(run: Run) -> Markup:
+    partial = tag("p", ENDED_EARLY, class_="partial") if run.partial else None
+    facts = f"configuration {run.configs}, seed {run.seed}"
+    return joined(partial, tag("p", headline(run), class_="answer"), tag("p", facts, class_="facts"))
 
 
 def _tiles(view: SimulationView) -> list[Markup]:

@@ -7,12 +7,13 @@ candidates that came closest. The JSON of the result holds all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from markupsafe import Markup
 
 from bayplan.analysis.simulation.results.run_format import Candidate, Preemption, Record, Victim
+from bayplan.report.answers.html import html_table
 from bayplan.report.durations import duration_text
 from bayplan.report.explain.choice import LOST_BY, choice_sentence, lost_by
 from bayplan.report.markup import NOTHING, joined, tag
@@ -41,14 +42,6 @@ def more_records(shown: int, all_of_them: int) -> Markup:
         return NOTHING
     rest = counted(all_of_them - shown, "more preemption is", "more preemptions are")
     return tag("p", f"{rest} in the JSON of this run; this page shows the first {shown:,}.")
-
-
-def html_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Sequence[str] = ()) -> Markup:
-    """Numbers get thousands separators and are aligned to the right."""
-    classes = ["number" if title in numeric else None for title in titles]
-    head = [tag("th", title, class_=kind) for title, kind in zip(titles, classes, strict=True)]
-    body = [tag("tr", (tag("td", cell, class_=kind) for cell, kind in zip(row, classes, strict=True))) for row in rows]
-    return tag("div", tag("table", tag("thead", tag("tr", head)), tag("tbody", body)), class_="scroll")
 
 
 def html_legend(entries: Iterable[tuple[str, Markup | str]]) -> Markup:

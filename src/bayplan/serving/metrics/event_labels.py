@@ -9,6 +9,7 @@ from collections.abc import Container
 from functools import cache
 
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import (
     RESOURCES_BY_KIND,
     UNHEARD_UPSTREAM,
@@ -61,5 +62,8 @@ def _pod_change(old: Pod, new: Pod, scheduler_names: Container[str]) -> tuple[st
         return (_label(EventResource.ASSIGNED_POD, ActionType.ADD),)
     else:
         resource = EventResource.ASSIGNED_POD
-    found = {_label(resource, ActionType.UPDATE), *(_label(resource, action) for action in pod_changes(old, new))}
+    found = {
+        _label(resource, ActionType.UPDATE),
+        *(_label(resource, action) for action in pod_changes(old, new, DEFAULT_GATES)),
+    }
     return tuple(found)

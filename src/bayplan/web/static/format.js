@@ -1,9 +1,24 @@
 // Amounts, times and counts as people write them.
 
-const BYTES = [["Ei", 2 ** 60], ["Pi", 2 ** 50], ["Ti", 2 ** 40], ["Gi", 2 ** 30], ["Mi", 2 ** 20], ["Ki", 2 ** 10]];
+/** @type {[string, number][]} */
+const BYTES = [
+  ["Ei", 2 ** 60],
+  ["Pi", 2 ** 50],
+  ["Ti", 2 ** 40],
+  ["Gi", 2 ** 30],
+  ["Mi", 2 ** 20],
+  ["Ki", 2 ** 10],
+];
+
+// Made once: to make one takes longer than to write a hundred numbers with it.
+const numbers = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
+const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+
+/** 1,000,000 @param {number} number */
+export const digits = (number) => numbers.format(number);
 
 export function cpu(milli = 0) {
-  return milli % 1000 ? `${milli}m` : `${milli / 1000}`;
+  return milli > 0 && milli < 1000 ? `${milli}m` : digits(milli / 1000);
 }
 
 export function memory(bytes = 0) {
@@ -11,19 +26,34 @@ export function memory(bytes = 0) {
   return String(bytes);
 }
 
+/**
+ * @param {"cpu" | "memory"} resource
+ * @param {number} [value]
+ */
 export const amount = (resource, value) => (resource === "cpu" ? cpu(value) : memory(value));
 
+/** @param {{cpu?: number, memory?: number}} amounts */
 export function requests({ cpu: milli = 0, memory: bytes = 0 }) {
   const parts = [milli && `${cpu(milli)} cpu`, bytes && `${memory(bytes)} memory`].filter(Boolean);
   return parts.join(", ") || "requests nothing";
 }
 
+/**
+ * @param {number} part
+ * @param {number} [whole]
+ */
 export const percent = (part, whole) => (whole ? `${Math.round((100 * part) / whole)}%` : "–");
 
-export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+/**
+ * @param {number} number
+ * @param {string} noun
+ */
+export const counted = (number, noun) => `${digits(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-export const clockTime = (at) => new Date(at).toLocaleTimeString("en-GB");
+/** @param {number | string} at */
+export const clockTime = (at) => clock.format(new Date(at));
 
+/** @param {number} milliseconds */
 export function duration(milliseconds) {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
   if (seconds < 100) return `${seconds} s`;

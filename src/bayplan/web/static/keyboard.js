@@ -2,47 +2,81 @@
 // within a bay, Home and End to the first and the last bay.
 
 const STOPS = "button.node, .block";
+/** @type {HTMLElement | null} where Tab leads */
+let stop = null;
 
+/** @param {HTMLElement} zones */
 export function startKeyboard(zones) {
   zones.addEventListener("keydown", (event) => {
     const next = target(zones, document.activeElement, event.key);
     if (!next) return;
     event.preventDefault();
-    visit(zones, next);
+    visit(next);
   });
-  zones.addEventListener("focusin", (event) => {
-    if (event.target.matches(STOPS)) visit(zones, event.target, false);
+  zones.addEventListener("focusin", ({ target: focused }) => {
+    if (focused instanceof HTMLElement && focused.matches(STOPS)) makeStop(focused);
   });
 }
 
-/** Makes sure that Tab leads into the plan, whatever was removed meanwhile. */
+/**
+ * Makes sure that Tab leads into the plan, whatever was removed meanwhile.
+ * @param {HTMLElement} zones
+ */
 export function keepStop(zones) {
-  if (!zones.querySelector('[tabindex="0"]')) zones.querySelector(STOPS)?.setAttribute("tabindex", "0");
+  const first = stop?.isConnected ? null : /** @type {HTMLElement | null} */ (zones.querySelector(STOPS));
+  if (first) makeStop(first);
 }
 
-function visit(zones, next, moveFocus = true) {
-  for (const stop of zones.querySelectorAll('[tabindex="0"]')) stop.tabIndex = -1;
+/**
+ * Goes to a block or bay, and scrolls there.
+ * @param {HTMLElement} next
+ */
+export function visit(next) {
+  makeStop(next);
+  next.focus();
+  next.closest(".bay")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+}
+
+/** @param {HTMLElement} next */
+function makeStop(next) {
+  if (stop) stop.tabIndex = -1;
   next.tabIndex = 0;
-  if (moveFocus) next.focus();
+  stop = next;
 }
 
+/**
+ * @param {HTMLElement} zones
+ * @param {Element | null} from
+ * @param {string} key
+ * @returns {HTMLElement | null | undefined}
+ */
 function target(zones, from, key) {
   const bays = [...zones.querySelectorAll(".bay")];
   const bay = from?.closest(".bay");
+  if (!from || !bay) return null;
   const at = bays.indexOf(bay);
-  if (at < 0) return null;
-  if (key === "Home") return bays[0].querySelector(STOPS);
-  if (key === "End") return bays[bays.length - 1].querySelector(STOPS);
+  /** @param {number} index */
+  const headOf = (index) => /** @type {HTMLElement | null} */ (bays[index]?.querySelector(STOPS));
+  if (key === "Home") return headOf(0);
+  if (key === "End") return headOf(bays.length - 1);
   const sideways = { ArrowLeft: -1, ArrowRight: 1 }[key];
-  if (sideways) return bays[at + sideways]?.querySelector(STOPS);
+  if (sideways) return headOf(at + sideways);
   const step = { ArrowUp: -1, ArrowDown: 1 }[key];
   if (!step) return null;
   const stops = inReadingOrder(bay);
-  return stops[stops.indexOf(from) + step];
+  return stops[stops.indexOf(/** @type {HTMLElement} */ (from)) + step];
 }
 
-/** From top to bottom: the stack is filled from below. */
+/**
+ * From top to bottom: the stack is filled from below.
+ * @param {Element} bay
+ * @returns {HTMLElement[]}
+ */
 function inReadingOrder(bay) {
   const blocks = [...bay.querySelectorAll(".stack > .block")].reverse();
-  return [bay.querySelector("button.node"), ...bay.querySelectorAll(".kept-for > .block"), ...blocks];
+  return /** @type {HTMLElement[]} */ ([
+    bay.querySelector("button.node"),
+    ...bay.querySelectorAll(".kept-for > .block"),
+    ...blocks,
+  ]);
 }

@@ -1,38 +1,56 @@
 // The panel of one pod or one node: what it is, what one can do to it, and for a pod the answer to "why".
 
+/** @import { History } from "./history.js" */
+/** @import { Model, Node as ClusterNode, Pod, Resource } from "./model.js" */
+/** @typedef {(text: string) => void} Tell */
+
 import { cordon, deletePod, drain, setReady } from "./actions.js";
 import { byId, element } from "./dom.js";
-import { amount, percent, requests } from "./format.js";
 import { explanationParts } from "./explanation.js";
+import { amount, digits, percent, requests } from "./format.js";
+import { isEnding, isPending, isVictim, keyOf, priorityOf, takesRoom } from "./model.js";
 import { waiting } from "./queue.js";
 import { request } from "./session.js";
-import { isEnding, isPending, isVictim, keyOf, priorityOf, takesRoom } from "./state.js";
 
 export class Panel {
-  constructor(tell, moment) {
-    this.#tell = tell;
-    this.#moment = moment;
-  }
-
   #tell;
-  #moment;
+  #version;
+  #history;
+  /** @type {{kind: "pod" | "node", key: string} | null} */
   #shown = null;
   #signature = "";
+  /** @type {HTMLElement | null} */
   #cameFrom = null;
   #answer = element("div.answer");
+
+  /**
+   * @param {Tell} tell
+   * @param {() => number | null} version that is looked at, if it is not the present
+   * @param {History} history
+   */
+  constructor(tell, version, history) {
+    this.#tell = tell;
+    this.#version = version;
+    this.#history = history;
+  }
 
   /** The key of the pod that is shown, if it is one. */
   get pod() {
     return this.#shown?.kind === "pod" ? this.#shown.key : null;
   }
 
+  /**
+   * @param {"pod" | "node"} kind
+   * @param {string} key
+   * @param {Model} model
+   */
   open(kind, key, model) {
-    if (byId("panel").hidden) this.#cameFrom = document.activeElement;
+    if (byId("panel").hidden) this.#cameFrom = /** @type {HTMLElement | null} */ (document.activeElement);
     this.#shown = { kind, key };
     this.#signature = "";
     byId("panel").hidden = false;
     byId("side").hidden = true;
-    if (kind === "pod") this.#explain(this.#moment() ?? "");
+    if (kind === "pod") this.#explain(key, String(this.#version() ?? ""));
     this.draw(model);
     byId("panel").focus();
   }
@@ -45,53 +63,82 @@ export class Panel {
     if (this.#cameFrom?.isConnected) this.#cameFrom.focus();
   }
 
+  /** @param {Model} model */
   draw(model) {
     if (!this.#shown) return;
     const { kind, key } = this.#shown;
-    const object = (kind === "pod" ? model.pods : model.nodes).get(key);
-    const signature = JSON.stringify([object, kind === "pod" ? model.queue.get(key) : podsOn(model, object).length]);
+    const pod = kind === "pod" ? model.pods.get(key) : undefined;
+    const node = kind === "node" ? model.nodes.get(key) : undefined;
+    const signature = JSON.stringify([pod, node, model.queue.get(key), node && podsOn(model, node).map(keyOf)]);
     if (signature === this.#signature) return;
     this.#signature = signature;
-    const content = object ? (kind === "pod" ? this.#pod(object, model) : this.#node(object, model)) : this.#gone(key);
-    byId("panel").replaceChildren(element("button.close", { type: "button", "aria-label": "Close", onclick: () => this.close() }, "×"), ...content);
+    const content = pod ? this.#pod(pod, model) : node ? this.#node(node, model) : this.#gone(key);
+    const facts = { type: "button", "aria-label": "Close", onclick: () => this.close() };
+    byId("panel").replaceChildren(element("button.close", facts, "×"), ...content);
   }
 
+  /** @param {string} key */
   #gone(key) {
-    return [element("h2", {}, key.replace(/^.*\//, "")), element("p", {}, "It does not exist at this point in time."), this.#answer];
+    const said = element("p", {}, "It does not exist at this point in time.");
+    return [element("h2", {}, key.replace(/^.*\//, "")), said, this.#answer];
   }
 
   // A pod.
 
+  /**
+   * @param {Pod} pod
+   * @param {Model} model
+   */
   #pod(pod, model) {
-    const state = isVictim(pod) ? "preempted, terminating" : isEnding(pod) ? "terminating" : isPending(pod) ? "pending" : pod.phase;
-    return [
+    const where = this.#version() === null ? (model.queue.get(keyOf(pod)) ?? {}) : null;
+    const parts = [
       element("h2", {}, pod.name),
       element("p.about", {}, `Pod in ${pod.namespace}${pod.owner ? ` · ${pod.owner}` : ""}`),
       facts([
-        ["State", state],
+        ["State", wordsFor(pod)],
         ["Node", pod.node ?? (pod.nominated ? `nominated to ${pod.nominated}` : "none yet")],
-        ["Priority", `${priorityOf(pod).toLocaleString("en")}${pod.priorityClass ? ` (${pod.priorityClass})` : ""}`],
+        ["Priority", `${digits(priorityOf(pod))}${pod.priorityClass ? ` (${pod.priorityClass})` : ""}`],
         ["Requests", requests(pod)],
-        ["Preempted", preemptedBy(pod, model)],
+        ["Preempted", this.#victims(pod).join(", ")],
+        ["Preempted by", this.#preemptor(pod)],
       ]),
-      isPending(pod) ? element("div.queued", {}, waiting(pod, model.queue.get(keyOf(pod)) ?? {})) : null,
+      isPending(pod) ? element("div.queued", {}, waiting(pod, where)) : null,
       this.#buttons([["Delete", () => deletePod(pod)]]),
       element("h3", {}, isPending(pod) ? "Why pending" : "Why here"),
       this.#answer,
-    ].filter(Boolean);
+    ];
+    return parts.filter((part) => part !== null);
   }
 
-  async #explain(when) {
-    const { key } = this.#shown;
+  /**
+   * Whom the pod has pushed out.
+   * @param {Pod} pod
+   */
+  #victims({ uid }) {
+    const victims = [...this.#history.preemptions.values()].filter(({ by }) => by === uid);
+    return victims.map(({ victim }) => victim.name);
+  }
+
+  /** @param {Pod} pod */
+  #preemptor({ uid }) {
+    const { by } = this.#history.preemptions.get(uid) ?? {};
+    return by && (this.#history.known.name(by) ?? by);
+  }
+
+  /**
+   * @param {string} key
+   * @param {string} when
+   */
+  async #explain(key, when) {
     const [namespace, name] = key.split("/").map(encodeURIComponent);
     this.#answer.replaceChildren(element("p.about", {}, "Computing…"));
     this.#answer.setAttribute("aria-busy", "true");
     let parts;
     try {
       const answer = await request("GET", `/dashboard/explain/${namespace}/${name}?when=${when}`);
-      parts = explanationParts(answer, answer.pod, (version) => this.#explain(version));
+      parts = explanationParts(answer, (/** @type {string} */ version) => this.#explain(key, version));
     } catch (error) {
-      parts = [element("p.problem", {}, error.message)];
+      parts = [element("p.problem", {}, messageOf(error))];
     }
     if (this.#shown?.key !== key) return;
     this.#answer.removeAttribute("aria-busy");
@@ -100,14 +147,24 @@ export class Panel {
 
   // A node.
 
+  /**
+   * @param {ClusterNode} node
+   * @param {Model} model
+   */
   #node(node, model) {
     const pods = podsOn(model, node);
+    /** @param {Resource} resource */
     const used = (resource) => pods.reduce((sum, pod) => sum + (pod[resource] ?? 0), 0);
+    /** @param {Resource} resource */
     const share = (resource) =>
       `${amount(resource, used(resource))} of ${amount(resource, node[resource])} requested (${percent(used(resource), node[resource])})`;
     return [
       element("h2", {}, node.name),
-      element("p.about", {}, `Node${node.zone ? ` in ${node.zone}` : ""}`),
+      element(
+        "p.about",
+        {},
+        ["Node", node.zone && `in ${node.zone}`, node.pool && `of pool ${node.pool}`].filter(Boolean).join(" "),
+      ),
       facts([
         ["State", node.notReady ? `Ready is ${node.notReady}` : node.cordoned ? "ready, cordoned" : "ready"],
         ["cpu", share("cpu")],
@@ -121,40 +178,49 @@ export class Panel {
         [node.notReady ? "Recover" : "Fail", () => setReady(node.name, Boolean(node.notReady))],
       ]),
       element("h3", {}, "Pods"),
-      element("ul.victims", {}, pods.sort((one, other) => priorityOf(other) - priorityOf(one)).map((pod) =>
-        element("li", {}, element("button.link", { type: "button", data: { pod: keyOf(pod) } }, pod.name),
-          element("span.about", {}, ` priority ${priorityOf(pod)}, ${amount("cpu", pod.cpu)} cpu`)))),
+      element("ul.victims", {}, pods.toSorted((one, other) => priorityOf(other) - priorityOf(one)).map(podItem)),
     ];
   }
 
+  /** @param {[string, () => Promise<unknown>][]} actions */
   #buttons(actions) {
     const made = actions.map(([name, act]) => {
-      const press = async () => {
-        try {
-          await act();
-        } catch (error) {
-          this.#tell(error.message);
-        }
-      };
+      const press = () => act().catch((error) => this.#tell(messageOf(error)));
       return element("button", { type: "button", onclick: press }, name);
     });
     return element("div.buttons", {}, made);
   }
 }
 
-function podsOn(model, node) {
-  return node ? [...model.pods.values()].filter((pod) => pod.node === node.name && takesRoom(pod)) : [];
+/** @param {unknown} error */
+const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
+/** @param {Pod} pod */
+function wordsFor(pod) {
+  if (isVictim(pod)) return "preempted, terminating";
+  if (isEnding(pod)) return "terminating";
+  return isPending(pod) ? "pending" : pod.phase;
 }
 
+/**
+ * @param {Model} model
+ * @param {ClusterNode} node
+ */
+const podsOn = (model, node) => [...model.podsOn(node.name)].filter(takesRoom);
+
+/** @param {Pod} pod */
+function podItem(pod) {
+  const open = element("button.link", { type: "button", data: { pod: keyOf(pod) } }, pod.name);
+  const size = ` priority ${digits(priorityOf(pod))}, ${amount("cpu", pod.cpu)} cpu`;
+  return element("li", {}, open, element("span.about", {}, size));
+}
+
+/** @param {[string, string | undefined][]} pairs */
 function facts(pairs) {
   const shown = pairs.filter(([, value]) => value);
-  return element("dl.facts", {}, shown.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
-}
-
-/** Whom the pod has pushed out, as the victims' events say. */
-function preemptedBy(pod, model) {
-  const victims = [...model.events.values()]
-    .filter((event) => event.reason === "Preempted" && event.message.includes(pod.uid))
-    .map((event) => event.about.replace("Pod ", ""));
-  return [...new Set(victims)].join(", ");
+  return element(
+    "dl.facts",
+    {},
+    shown.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
+  );
 }

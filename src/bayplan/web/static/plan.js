@@ -1,104 +1,219 @@
-// The bay plan itself: zones, bays and blocks. Keeps elements by key, and touches only bays in which something changed.
+// The bay plan itself: groups, bays and blocks. Keeps elements, and touches only bays in which something changed.
+
+/** @import { Model, Node as ClusterNode, Pod, Resource, Change } from "./model.js" */
+/** @import { Palette } from "./palette.js" */
+/** @import { Filter } from "./filter.js" */
+/** @import { Stage } from "./staging.js" */
+/** @import { Band } from "./strips.js" */
+/** @typedef {"zone" | "pool" | "none"} Grouping */
+/** @typedef {{model: Model, stage: Stage, palette: Palette, filter: Filter}} View */
+/** @typedef {Record<"bay" | "head" | "name" | "state" | "stack" | "kept" | "level", HTMLElement> & {bands: Band[]}} Bay */
 
 import { arrange, element, setText } from "./dom.js";
-import { amount, counted, naturally, percent, requests } from "./format.js";
-import { nameOf, styleOf } from "./palette.js";
-import { isEnding, isPending, isVictim, keyOf, priorityOf, takesRoom } from "./state.js";
+import { amount, counted, cpu, digits, memory, naturally, percent, requests } from "./format.js";
+import { isEnding, isPending, isVictim, keyOf, priorityOf, stateOf, takesRoom } from "./model.js";
+import { bandAt, bandsOf, gradient } from "./strips.js";
 
-// Up to so many nodes a plan is drawn in this density; STACK_HEIGHT is at least what plan.css gives a bay.
-const DENSITIES = [["tall", 6], ["roomy", 12], ["compact", 120], ["dense", 250], ["tiny", Infinity]];
-const STACK_HEIGHT = { tall: 400, roomy: 300, compact: 150, dense: 56, tiny: 36 };
+/** @type {[string, number][]} up to so many nodes a plan is drawn in this density, whose sizes are in plan.css */
+const DENSITIES = [
+  ["tall", 6],
+  ["roomy", 12],
+  ["compact", 120],
+  ["dense", 250],
+  ["tiny", Number.POSITIVE_INFINITY],
+];
+/** Of a frame, where there are many bays; the rest follows in the next frames. */
+const DRAWING_MS = 8;
 const LABEL_HEIGHT = 14;
+const BLOCKS_SPARE = 100;
+const MARKS = [
+  ["is-ending", "terminating"],
+  ["is-victim", "preempted"],
+  ["is-kept", "nominated"],
+];
 
 export class Plan {
-  constructor(plan, zones, legend) {
-    this.sizing = "cpu";
+  /** @type {Resource} */
+  sizing = "cpu";
+  /** @type {Grouping} */
+  grouping = "zone";
+
+  #plan;
+  #groups;
+  #legend;
+  /** @type {Map<string, Bay>} */
+  #bays = new Map();
+  /** @type {Map<string, {block: HTMLElement, pod: Pod, node: string}>} by uid */
+  #blocks = new Map();
+  /** @type {Map<string, {block: HTMLElement, pod: Pod}>} by uid */
+  #kept = new Map();
+  /** @type {Map<string, HTMLElement>} */
+  #sections = new Map();
+  /** @type {Set<string>} nodes whose bays are still to be drawn from scratch */
+  #stale = new Set();
+  #epoch = "";
+  #height = 0;
+
+  /**
+   * @param {HTMLElement} plan
+   * @param {HTMLElement} groups
+   * @param {HTMLElement} legend
+   */
+  constructor(plan, groups, legend) {
     this.#plan = plan;
-    this.#zones = zones;
+    this.#groups = groups;
     this.#legend = legend;
   }
 
-  #plan;
-  #zones;
-  #legend;
-  #bays = new Map();
-  #blocks = new Map();
-  #sections = new Map();
-
-  blockOf(key) {
-    return this.#blocks.get(key);
+  /** @param {string} uid */
+  blockOf(uid) {
+    return connected(this.#blocks.get(uid)?.block);
   }
 
+  /** @param {string} uid */
+  keptBlockOf(uid) {
+    return connected(this.#kept.get(uid)?.block);
+  }
+
+  /** @param {string} name */
   bayOf(name) {
     return this.#bays.get(name)?.bay;
   }
 
-  get density() {
-    return this.#plan.dataset.density;
+  /** @param {string} name */
+  headOf(name) {
+    return this.#bays.get(name)?.head;
   }
 
-  /** Draws the model; of the bays only those named, if a set of names is given. */
-  draw(model, levels, only = null) {
-    const pods = podsByNode(model);
-    const count = model.nodes.size;
-    const [density] = DENSITIES.find(([, most]) => count <= most);
-    const all = only === null || density !== this.density;
-    this.#plan.dataset.density = density;
-    this.#drawLegend(model, levels);
-    if (all || [...only].some((name) => this.#bays.has(name) !== model.nodes.has(`/${name}`))) this.#drawZones(model);
-    const nodes = all ? [...model.nodes.values()] : [...only].map((name) => model.nodes.get(`/${name}`));
-    for (const node of nodes) {
-      if (node) this.#drawBay(node, pods.get(node.name) ?? [], levels);
+  get density() {
+    return this.#plan.dataset.density ?? "";
+  }
+
+  /** Whether bays are too small for blocks. */
+  get isDense() {
+    return this.density === "dense" || this.density === "tiny";
+  }
+
+  /** Everything is to be drawn again. */
+  invalidate() {
+    this.#epoch = "";
+  }
+
+  /**
+   * Draws the model; of the bays only those named, if nothing else has changed.
+   * @param {View} view
+   * @param {Set<string> | null} only
+   */
+  draw(view, only = null) {
+    const { model, palette, filter } = view;
+    const [density] = DENSITIES.find(([, most]) => model.nodes.size <= most) ?? DENSITIES[0];
+    const epoch = [density, this.sizing, this.grouping, palette.key, filter.key].join();
+    const all = only === null || epoch !== this.#epoch;
+    if (density !== this.density) this.#startOver(density);
+    this.#epoch = epoch;
+    this.#plan.classList.toggle("filtering", filter.isActive);
+    this.#drawLegend(palette);
+    const names = all ? null : [...only];
+    if (!names || names.some((name) => this.#bays.has(name) !== model.nodes.has(`/${name}`))) this.#drawGroups(model);
+    if (all) this.#stale = new Set([...model.nodes.values()].map(({ name }) => name));
+    const end = this.isDense ? performance.now() + DRAWING_MS : Number.POSITIVE_INFINITY;
+    for (const name of names ?? []) this.#drawNamed(name, view);
+    for (const name of this.#stale) {
+      if (performance.now() > end) break;
+      this.#drawNamed(name, view);
     }
-    if (all) this.#forgetGone();
+    if (all || this.#blocks.size > 2 * model.placed + BLOCKS_SPARE) this.#forgetGone();
+  }
+
+  /** Whether the next frame should go on drawing. */
+  get isBehind() {
+    return this.#stale.size > 0;
+  }
+
+  /**
+   * @param {string} name
+   * @param {View} view
+   */
+  #drawNamed(name, view) {
+    const isStale = this.#stale.delete(name);
+    const node = view.model.nodes.get(`/${name}`);
+    if (node) this.#drawBay(node, view, isStale);
+  }
+
+  /** @param {string} density */
+  #startOver(density) {
+    this.#plan.dataset.density = density;
+    for (const { stack, kept } of this.#bays.values()) {
+      stack.style.backgroundImage = "";
+      stack.replaceChildren();
+      kept.replaceChildren();
+    }
+    this.#blocks.clear();
+    this.#kept.clear();
   }
 
   #forgetGone() {
-    for (const [key, block] of this.#blocks) if (!block.isConnected) this.#blocks.delete(key);
+    for (const [uid, { block }] of this.#blocks) if (!block.isConnected) this.#blocks.delete(uid);
+    for (const [uid, { block }] of this.#kept) if (!block.isConnected) this.#kept.delete(uid);
   }
 
-  #drawLegend(model, levels) {
-    const text = levels.map((level) => nameOf(level, model));
-    if (this.#legend.dataset.text === text.join("|")) return;
-    this.#legend.dataset.text = text.join("|");
-    const entries = levels.map((level, index) =>
-      element("li", {}, element(`span.swatch.${level.style}`), element("span", {}, text[index])),
+  /** @param {Palette} palette */
+  #drawLegend({ legend, key }) {
+    if (this.#legend.dataset.key === key) return;
+    this.#legend.dataset.key = key;
+    const entries = [...legend, ...MARKS.map(([style, text]) => ({ style, text }))];
+    const items = entries.map(({ style, text }) =>
+      element("li", {}, style && element(`span.swatch.${style}`), element("span", {}, text)),
     );
-    entries[0]?.prepend(element("span.legend-title", {}, "Priority"));
-    const marks = [["is-ending", "terminating"], ["is-victim", "preempted"], ["is-kept", "nominated"]];
-    for (const [style, name] of marks) {
-      entries.push(element("li", {}, element(`span.swatch.${style}`), element("span", {}, name)));
-    }
-    this.#legend.replaceChildren(...entries);
+    this.#legend.replaceChildren(...items);
   }
 
-  #drawZones(model) {
-    const zones = new Map();
-    const beginning = this.density === "dense" ? commonBeginning([...model.nodes.values()].map(({ name }) => name)) : "";
-    for (const node of [...model.nodes.values()].sort((a, b) => naturally(a.name, b.name))) {
-      const zone = node.zone ?? "";
-      if (!zones.has(zone)) zones.set(zone, []);
-      zones.get(zone).push(this.#bay(node).bay);
-      setText(this.#bay(node).name, node.name.slice(beginning.length));
+  /** @param {Model} model */
+  #drawGroups(model) {
+    /** @type {Map<string, HTMLElement[]>} */
+    const groups = new Map();
+    const nodes = [...model.nodes.values()].sort((one, other) => naturally(one.name, other.name));
+    const beginning = this.density === "dense" ? commonBeginning(nodes.map(({ name }) => name)) : "";
+    for (const node of nodes) {
+      const group = groupOf(node, this.grouping);
+      const { bay, name } = this.#bay(node);
+      if (!groups.has(group)) groups.set(group, []);
+      groups.get(group)?.push(bay);
+      setText(name, node.name.slice(beginning.length));
     }
     for (const name of [...this.#bays.keys()]) if (!model.nodes.has(`/${name}`)) this.#bays.delete(name);
-    const sections = [...zones.keys()].sort(naturally).map((zone) => this.#section(zone, zones.get(zone)));
-    if (!sections.length) sections.push(element("p.empty", {}, "No nodes yet. Add some with kubectl, or start with --nodes 5."));
-    arrange(this.#zones, sections);
+    const sections = [...groups]
+      .sort(([one], [other]) => naturally(one, other))
+      .map(([name, bays]) => this.#section(name, bays));
+    for (const name of [...this.#sections.keys()]) if (!groups.has(name)) this.#sections.delete(name);
+    if (!sections.length) {
+      sections.push(element("p.empty", {}, "No nodes yet. Add some with kubectl, or start with --nodes 5."));
+    }
+    arrange(this.#groups, sections);
+    this.#height = this.#groups.querySelector(".hold")?.clientHeight ?? 0;
   }
 
-  #section(zone, bays) {
-    let section = this.#sections.get(zone);
+  /**
+   * @param {string} name
+   * @param {HTMLElement[]} bays
+   */
+  #section(name, bays) {
+    let section = this.#sections.get(name);
     if (!section) {
-      const title = element("h2", {}, zone || "No zone");
-      section = element("section.zone", { "aria-label": zone || "No zone" }, title, element("div.bays", { role: "list" }));
-      this.#sections.set(zone, section);
+      const title = element("h2", {}, element("span", {}, name), element("span.count"));
+      section = element("section.group", { "aria-label": name }, title, element("div.bays", { role: "list" }));
+      this.#sections.set(name, section);
     }
-    arrange(section.lastChild, bays);
-    section.style.setProperty("--count", bays.length);
+    setText(/** @type {Element} */ (section.querySelector(".count")), counted(bays.length, "node"));
+    arrange(/** @type {Element} */ (section.lastChild), bays);
+    section.style.setProperty("--count", String(bays.length));
     return section;
   }
 
+  /**
+   * @param {ClusterNode} node
+   * @returns {Bay}
+   */
   #bay(node) {
     let parts = this.#bays.get(node.name);
     if (!parts) {
@@ -108,115 +223,210 @@ export class Plan {
       const stack = element("div.stack");
       const kept = element("div.kept-for");
       const level = element("span.level");
-      const bay = element("article.bay", { role: "listitem" }, head, element("div.hold", {}, stack, kept), level);
-      parts = { bay, head, name, state, stack, kept, level };
+      const bay = element("div.bay", { role: "listitem" }, head, element("div.hold", {}, stack, kept), level);
+      parts = { bay, head, name, state, stack, kept, level, bands: [] };
       this.#bays.set(node.name, parts);
     }
     return parts;
   }
 
-  #drawBay(node, pods, levels) {
-    const { bay, head, state, stack, kept, level } = this.#bay(node);
+  /**
+   * @param {ClusterNode} node
+   * @param {View} view
+   * @param {boolean} all
+   */
+  #drawBay(node, view, all) {
+    const parts = this.#bay(node);
+    const { bay, head, state, kept, level } = parts;
+    const pods = view.stage.podsOn(node.name);
     const here = pods.filter(takesRoom).sort(byImportance);
-    const nominated = pods.filter((pod) => isPending(pod) && pod.nominated === node.name).sort(byImportance);
+    const nominated = pods.filter(isPending).sort(byImportance);
     const used = here.reduce((sum, pod) => sum + (pod[this.sizing] ?? 0), 0);
     const words = nodeState(node);
     bay.classList.toggle("cordoned", Boolean(node.cordoned));
     bay.classList.toggle("failed", Boolean(node.notReady));
+    bay.classList.toggle("claimed", nominated.length > 0);
+    bay.classList.toggle("hit", view.filter.isActive && view.filter.hasNode(node));
     setText(state, words);
     setText(level, percent(used, node[this.sizing]));
     const free = `${amount(this.sizing, Math.max(0, (node[this.sizing] ?? 0) - used))} ${this.sizing} free`;
-    head.setAttribute("aria-label", [`Node ${node.name}`, words, counted(here.length, "pod"), free].filter(Boolean).join(", "));
-    head.title = `${node.name}${words ? ` (${words})` : ""}: ${counted(here.length, "pod")}, ${free}`;
-    arrange(stack, here.map((pod) => this.#block(pod, node, levels)));
-    arrange(kept, nominated.map((pod) => this.#keptBlock(pod, node, levels)));
+    const spoken = [`Node ${node.name}`, words, counted(here.length, "pod"), free].filter(Boolean).join(", ");
+    if (head.getAttribute("aria-label") !== spoken) head.setAttribute("aria-label", spoken);
+    this.#fill(parts, here, node, view, all);
+    arrange(
+      kept,
+      nominated.map((pod) => this.#keptBlock(pod, node, view, all)),
+    );
   }
 
-  #block(pod, node, levels) {
-    const key = keyOf(pod);
-    let block = this.#blocks.get(key);
-    if (!block?.isConnected || block.dataset.uid !== pod.uid) {
-      block = element("button", { type: "button", tabindex: "-1", data: { pod: key, uid: pod.uid } }, element("span.label", {}, ...labelOf(pod)));
-      this.#blocks.set(key, block);
+  /**
+   * Pods as blocks or, where they would be too small and too many, as bands of one strip.
+   * @param {Bay} parts
+   * @param {Pod[]} pods
+   * @param {ClusterNode} node
+   * @param {View} view
+   * @param {boolean} all
+   */
+  #fill(parts, pods, node, view, all) {
+    if (!this.isDense) {
+      const blocks = pods.map((pod) => this.#block(pod, node, view, all));
+      arrange(parts.stack, blocks);
+      return;
     }
-    const share = node[this.sizing] ? (pod[this.sizing] ?? 0) / node[this.sizing] : 0;
-    const height = share * STACK_HEIGHT[this.density];
-    block.className = ["block", styleOf(levels, pod.priority), ...blockStates(pod), height < LABEL_HEIGHT ? "small" : ""]
+    const { filter, palette } = view;
+    parts.bands = bandsOf(pods, (pod) => this.#share(pod, node));
+    parts.stack.dataset.pods = String(pods.length);
+    parts.stack.style.backgroundImage = gradient(parts.bands, this.#height, (pod) => {
+      if (filter.isActive && !filter.hasPod(pod)) return "faint";
+      if (isEnding(pod)) return isVictim(pod) ? "alarm" : "border";
+      return palette.styleOf(pod).replace("p-", "");
+    });
+  }
+
+  /**
+   * The pod at a point of a strip.
+   * @param {Element} stack
+   * @param {number} y on the screen
+   * @returns {Pod | undefined}
+   */
+  podAt(stack, y) {
+    const head = stack.closest(".bay")?.querySelector("button.node");
+    const name = head instanceof HTMLElement ? head.dataset.node : undefined;
+    const { bottom, height } = stack.getBoundingClientRect();
+    return bandAt(this.#bays.get(name ?? "")?.bands ?? [], (bottom - y) / height);
+  }
+
+  /**
+   * @param {Pod} pod
+   * @param {ClusterNode} node
+   * @param {View} view
+   * @param {boolean} all
+   */
+  #block(pod, node, view, all) {
+    const known = this.#blocks.get(pod.uid);
+    if (known && known.pod === pod && known.node === node.name && !all) return known.block;
+    const block = known?.node === node.name ? known.block : this.#newBlock(pod);
+    this.#blocks.set(pod.uid, { block, pod, node: node.name });
+    const share = this.#share(pod, node);
+    const isSmall = share * this.#height < LABEL_HEIGHT;
+    const isHit = view.filter.isActive && view.filter.hasPod(pod);
+    block.className = ["block", view.palette.styleOf(pod), ...blockStates(pod), isSmall && "small", isHit && "hit"]
       .filter(Boolean)
       .join(" ");
     block.style.flexBasis = `${100 * share}%`;
-    block.toggleAttribute("data-ends", isEnding(pod));
-    if (isEnding(pod)) block.dataset.until = Date.parse(pod.endsAt);
+    const until = Date.parse(pod.endsAt ?? "");
+    if (until) block.dataset.until = String(until);
     else delete block.dataset.until;
-    const spoken = describe(pod);
-    block.setAttribute("aria-label", spoken);
-    block.title = spoken;
+    block.setAttribute("aria-label", describe(pod));
+    block.removeAttribute("title");
     return block;
   }
 
-  #keptBlock(pod, node, levels) {
-    const share = node[this.sizing] ? (pod[this.sizing] ?? 0) / node[this.sizing] : 0;
-    const spoken = `Reserved for ${pod.name}, priority ${priorityOf(pod).toLocaleString("en")}`;
-    const style = `button.block.kept.${styleOf(levels, pod.priority)}`;
-    const facts = { type: "button", tabindex: "-1", title: spoken, "aria-label": spoken, data: { pod: keyOf(pod) } };
-    const made = element(style, facts, element("span.label", {}, "▸ ", ...labelOf(pod)));
-    made.style.height = `${Math.min(100, 100 * share)}%`;
-    return made;
+  /** @param {Pod} pod */
+  #newBlock(pod) {
+    const label = element("span.label", {}, ...labelOf(pod));
+    return element("button", { type: "button", tabindex: "-1", data: { pod: keyOf(pod), uid: pod.uid } }, label);
+  }
+
+  /**
+   * @param {Pod} pod
+   * @param {ClusterNode} node
+   */
+  #share(pod, node) {
+    const whole = node[this.sizing] ?? 0;
+    return whole ? (pod[this.sizing] ?? 0) / whole : 0;
+  }
+
+  /**
+   * @param {Pod} pod
+   * @param {ClusterNode} node
+   * @param {View} view
+   * @param {boolean} all
+   */
+  #keptBlock(pod, node, view, all) {
+    const known = this.#kept.get(pod.uid);
+    if (known && known.pod.nominated === pod.nominated && !all) return known.block;
+    const spoken = `Reserved for ${pod.name}, priority ${digits(priorityOf(pod))}`;
+    const isHit = view.filter.isActive && view.filter.hasPod(pod);
+    const kind = ["button", "block", "kept", view.palette.styleOf(pod), isHit && "hit"].filter(Boolean).join(".");
+    const facts = { type: "button", tabindex: "-1", "aria-label": spoken, data: { pod: keyOf(pod) } };
+    const block = element(kind, facts, this.isDense ? null : element("span.label", {}, ...labelOf(pod)));
+    block.style.height = `${Math.min(100, 100 * this.#share(pod, node))}%`;
+    this.#kept.set(pod.uid, { block, pod });
+    return block;
   }
 }
 
-/** The name, with what a ReplicaSet added to it apart, for it says little. */
+/** @param {HTMLElement | undefined} block */
+const connected = (block) => (block?.isConnected ? block : undefined);
+
+/**
+ * @param {ClusterNode} node
+ * @param {Grouping} grouping
+ */
+function groupOf(node, grouping) {
+  if (grouping === "none") return "All nodes";
+  if (grouping === "zone") return node.zone ?? "No zone";
+  return node.pool ?? `${cpu(node.cpu)} cpu, ${memory(node.memory)}`;
+}
+
+/**
+ * The name, with what a ReplicaSet added to it apart, for it says little.
+ * @param {Pod} pod
+ */
 function labelOf(pod) {
   const made = (pod.owner ?? "").startsWith("ReplicaSet/") ? pod.name.match(/^(.+?)(-[a-z0-9]+-[a-z0-9]+)$/) : null;
   return made ? [made[1], element("span.suffix", {}, made[2])] : [pod.name];
 }
 
-/** What all names begin with, up to a dash. */
-function commonBeginning(names) {
+/**
+ * What all names begin with, up to a dash.
+ * @param {string[]} names
+ */
+export function commonBeginning(names) {
   const [first = ""] = names;
   let length = first.lastIndexOf("-") + 1;
   while (length > 0 && !names.every((name) => name.startsWith(first.slice(0, length)))) {
-    length = first.lastIndexOf("-", length - 2) + 1;
+    length = length < 2 ? 0 : first.lastIndexOf("-", length - 2) + 1;
   }
   return first.slice(0, length);
 }
 
-function podsByNode(model) {
-  const found = new Map();
-  for (const pod of model.pods.values()) {
-    const name = pod.node ?? pod.nominated;
-    if (!name) continue;
-    if (!found.has(name)) found.set(name, []);
-    found.get(name).push(pod);
-  }
-  return found;
-}
-
-/** The most important at the bottom: those who would have to go first lie on top. */
+/**
+ * The most important at the bottom: those who would have to go first lie on top.
+ * @param {Pod} one
+ * @param {Pod} other
+ */
 function byImportance(one, other) {
-  return priorityOf(other) - priorityOf(one) || naturally(one.created ?? "", other.created ?? "") || naturally(one.name, other.name);
+  const [born, otherBorn] = [one.created ?? "", other.created ?? ""];
+  if (priorityOf(one) !== priorityOf(other)) return priorityOf(other) - priorityOf(one);
+  if (born !== otherBorn) return born < otherBorn ? -1 : 1;
+  return one.name < other.name ? -1 : 1;
 }
 
+/** @param {ClusterNode} node */
 function nodeState(node) {
   if (node.notReady) return node.notReady === "Unknown" ? "unreachable" : "not ready";
   return node.cordoned ? "cordoned" : "";
 }
 
+/** @param {Pod} pod */
 function blockStates(pod) {
-  const states = [];
-  if (isEnding(pod)) states.push("ending");
-  if (isVictim(pod)) states.push("victim");
-  if (!pod.ready && !isEnding(pod)) states.push("starting");
-  return states;
+  return [isEnding(pod) && "ending", isVictim(pod) && "victim", !pod.ready && !isEnding(pod) && "starting"];
 }
 
+/** @param {Pod} pod */
 export function describe(pod) {
-  const states = isVictim(pod) ? "preempted, terminating" : isEnding(pod) ? "terminating" : (pod.phase ?? "").toLowerCase();
-  return `Pod ${pod.name}, priority ${priorityOf(pod).toLocaleString("en")}, ${requests(pod)}, ${states}`;
+  const state = isVictim(pod) ? "preempted, terminating" : stateOf(pod);
+  return `Pod ${pod.name} in ${pod.namespace}, priority ${digits(priorityOf(pod))}, ${requests(pod)}, ${state}`;
 }
 
-/** Names of the nodes whose bays these changes touch. */
+/**
+ * Names of the nodes whose bays these changes touch.
+ * @param {Iterable<Change>} changes
+ */
 export function touched(changes) {
+  /** @type {Set<string>} */
   const names = new Set();
   for (const { table, key, before, now } of changes) {
     if (table === "nodes") names.add(key.slice(1));

@@ -11,30 +11,42 @@ export function takeToken() {
   return sessionStorage.getItem(KEY);
 }
 
+/** @param {string} token */
 export const keepToken = (token) => sessionStorage.setItem(KEY, token);
 export const forgetToken = () => sessionStorage.removeItem(KEY);
 
 export class Refused extends Error {
+  /**
+   * @param {number} status
+   * @param {string} message
+   */
   constructor(status, message) {
     super(message);
     this.status = status;
   }
 }
 
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ */
 export function authorized(path, options = {}) {
   const token = sessionStorage.getItem(KEY) ?? "";
   const headers = { ...options.headers, Authorization: `Bearer ${token}` };
   return fetch(path, { ...options, headers, cache: "no-store" });
 }
 
-/** The JSON that is answered; Refused with the server's own words otherwise. */
+/**
+ * The JSON that is answered; Refused with the server's own words otherwise.
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ * @param {string} [type]
+ * @returns {Promise<any>}
+ */
 export async function request(method, path, body, type = "application/json") {
-  const options = { method, headers: { Accept: "application/json" } };
-  if (body !== undefined) {
-    options.headers["Content-Type"] = type;
-    options.body = JSON.stringify(body);
-  }
-  const answer = await authorized(path, options);
+  const headers = { Accept: "application/json", ...(body !== undefined && { "Content-Type": type }) };
+  const answer = await authorized(path, { method, headers, body: JSON.stringify(body) });
   const content = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refused(answer.status, content.message ?? answer.statusText);
   return content;

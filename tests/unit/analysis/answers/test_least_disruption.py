@@ -42,6 +42,11 @@ def test_budgets_come_before_pods() -> None:
     assert least(B, app("one", "4", "b"), budget).bound == Disruption(1, 1)
 
 
+def test_a_resource_that_no_node_has() -> None:
+    cluster = cluster_of(A, app("p", "4", "a"), make.pod("big2").request({"example.com/gpus": "1"}).priority(9))
+    assert cluster.least_disruption("big2").bound is None
+
+
 def test_only_pods_of_lower_priority_are_victims() -> None:
     assert least(A, app("p", "4", "a", 9)).bound is None
 

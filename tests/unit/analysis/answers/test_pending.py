@@ -21,6 +21,11 @@ def test_pods_that_look_alike_are_one_group() -> None:
     assert web.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
 
 
+def test_a_resource_that_no_node_has() -> None:
+    (group,) = cluster_of(NODE, make.pod("x").request({"example.com/gpus": "1"})).pending().groups
+    assert group.message.startswith("0/1 nodes are available: 1 Insufficient example.com/gpus.")
+
+
 def test_none_takes_room_from_another_and_nothing_is_evicted() -> None:
     empty = cluster_of(NODE, make.pod("x").cpu("3"), make.pod("y").cpu("3"))
     assert [(group.workload, group.fits_on) for group in empty.pending().groups] == [("default/x", 1), ("default/y", 1)]

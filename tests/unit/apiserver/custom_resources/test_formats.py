@@ -80,3 +80,16 @@ def test_text_of_another_format(name: str, text: str) -> None:
 )
 def test_patterns_are_those_of_go(pattern: str, text: str, is_found: bool) -> None:
     assert matches_pattern(text, pattern) is is_found
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "(a|aa)+$", "(.*)*x$"])
+def test_no_pattern_takes_for_ever(pattern: str) -> None:
+    assert matches_pattern("a" * 50_000 + "!", pattern) is False
+
+
+def test_a_long_text_of_digits_is_no_duration() -> None:
+    assert has_format("1" * 200_000, "duration") is False
+
+
+def test_a_broken_pattern_matches_nothing() -> None:
+    assert matches_pattern("(", "(") is False

@@ -70,7 +70,7 @@ def an_object(**properties: Part) -> Part:
     ],
 )
 def test_unknown_fields_are_taken_out_and_reported(schema: Part, spec: Part, kept: Part, unknown: list[str]) -> None:
-    document = {"apiVersion": "e/v1", "kind": "K", "metadata": {"name": "x", "odd": 1}, "spec": spec}
+    document = {"apiVersion": "e/v1", "kind": "K", "metadata": {"name": "x"}, "spec": spec}
     assert prune(document, Schema(an_object(spec=schema))) == ({**document, "spec": kept}, unknown)
 
 
@@ -93,3 +93,13 @@ def test_nulls_that_may_not_be_are_dropped_unless_a_default_takes_their_place(sc
 def test_nulls_are_dropped_in_lists_of_objects_and_nulls_of_unknown_fields_stay() -> None:
     schema = Schema(an_object(a={"type": "array", "items": an_object(b=STRING)}))
     assert without_nulls({"a": [{"b": None, "c": None}, None]}, schema) == {"a": [{"c": None}, None]}
+
+
+def test_unknown_metadata_is_taken_out_of_the_object_and_of_embedded_ones() -> None:
+    embedded = an_object(a={**an_object(), "x-kubernetes-embedded-resource": True})
+    inner = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "y", "strange": 1}}
+    document = {"apiVersion": "e/v1", "kind": "K", "metadata": {"name": "x", "odd": 1}, "spec": {"a": inner}}
+    kept, unknown = prune(document, Schema(an_object(spec=embedded)))
+    assert kept["metadata"] == {"name": "x"}
+    assert kept["spec"]["a"]["metadata"] == {"name": "y"}
+    assert unknown == ["metadata.odd", "spec.a.metadata.strange"]

@@ -42,7 +42,11 @@ def ruled(rule: str, kind: str = "integer", **fields: Any) -> Part:
         ),
         (ruled("self.size() > 1", "array"), [1], [("a", "Invalid value: failed rule: self.size() > 1")]),
         (ruled("self / 2.0 > 0.4", "number"), 1, []),
-        (ruled("self.unknownFunction()"), 1, []),
+        (
+            ruled("self.unknownFunction()"),
+            1,
+            [("a", 'Invalid value: "integer": rule compile error: self.unknownFunction()')],
+        ),
         (ruled("self > 1"), None, []),
     ],
 )

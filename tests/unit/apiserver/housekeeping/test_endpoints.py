@@ -26,8 +26,8 @@ def staged(**spec: Any) -> Stage:
     return stage
 
 
-def run(stage: Stage, name: str, *, ready: bool) -> None:
-    container = {"name": "c", "image": "x", "ports": [{"name": "web", "containerPort": 8080}]}
+def run(stage: Stage, name: str, *, ready: bool, port: int = 8080) -> None:
+    container = {"name": "c", "image": "x", "ports": [{"name": "web", "containerPort": port}]}
     stage.post(PODS, metadata=named(name, labels={"app": "web"}), spec={"nodeName": "n", "containers": [container]})
     condition = {"type": "Ready", "status": str(ready)}
     address = f"10.0.0.{len(stage.names(PODS))}"
@@ -75,3 +75,27 @@ def test_a_service_without_a_selector_has_none() -> None:
     stage = Stage([ServiceEndpoints()])
     stage.post(SERVICES, metadata=named("outside"), spec={"ports": [{"port": 80}]})
     assert stage.names(ENDPOINTS) == ["kubernetes"]
+
+
+def ports_of_slices(stage: Stage) -> list[int]:
+    return sorted(one["ports"][0]["port"] for one in slices(stage))
+
+
+def test_pods_that_give_a_named_port_another_number_have_a_slice_of_their_own() -> None:
+    stage = staged()
+    run(stage, "a", ready=True, port=8080)
+    run(stage, "b", ready=True, port=9090)
+    assert [subset["ports"][0]["port"] for subset in stage.api.get(f"{ENDPOINTS}/web")["subsets"]] == [8080, 9090]
+    assert ports_of_slices(stage) == [8080, 9090]
+    stage.delete(f"{PODS}/b?gracePeriodSeconds=0")
+    assert ports_of_slices(stage) == [8080]
+
+
+def test_a_slice_keeps_its_ports_when_another_goes() -> None:
+    stage = staged()
+    run(stage, "a", ready=True, port=8080)
+    run(stage, "b", ready=True, port=9090)
+    kept = next(one["metadata"]["name"] for one in slices(stage) if one["ports"][0]["port"] == 9090)
+    stage.delete(f"{PODS}/a?gracePeriodSeconds=0")
+    (one,) = slices(stage)
+    assert (one["metadata"]["name"], one["ports"][0]["port"]) == (kept, 9090)

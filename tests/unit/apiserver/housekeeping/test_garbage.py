@@ -62,3 +62,21 @@ def test_an_owner_that_nobody_knew_is_no_reason() -> None:
     unknown = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "uid": "never-seen"}}
     stage.post(SECRETS, metadata=named("child", unknown))
     assert stage.names(SECRETS) == ["child"]
+
+
+def test_an_owner_in_the_foreground_does_not_wait_for_what_another_owns_too() -> None:
+    stage = family(owners=2)
+    stage.delete(f"{CONFIG_MAPS}/owner-0", propagationPolicy="Foreground")
+    assert stage.names(CONFIG_MAPS) == ["grandchild", "owner-1"]
+    (left,) = stage.api.get(f"{SECRETS}/child")["metadata"]["ownerReferences"]
+    assert left["name"] == "owner-1"
+
+
+def test_a_circle_of_owners_can_go_in_the_foreground() -> None:
+    stage = Stage([GarbageCollector()])
+    names = ["a", "b", "c"]
+    made = [stage.post(CONFIG_MAPS, metadata=named(name)) for name in names]
+    for name, owner in zip(names, made[-1:] + made[:-1], strict=True):
+        stage.patch(f"{CONFIG_MAPS}/{name}", metadata=named(name, owner))
+    stage.delete(f"{CONFIG_MAPS}/a", propagationPolicy="Foreground")
+    assert stage.names(CONFIG_MAPS) == []

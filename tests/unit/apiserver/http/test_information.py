@@ -5,20 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.support.api_server import Api
+from tests.support.api_server import DEFINITIONS, Api, toy_definition
+from tests.unit.apiserver.housekeeping.stage import Stage
 
-DEFINITION = {
-    "metadata": {"name": "toys.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "toys", "kind": "Toy"},
-        "versions": [
-            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
-        ],
-    },
-}
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+from bayplan.apiserver.housekeeping.definitions import DefinitionEnding
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/livez"])
@@ -58,15 +48,16 @@ def test_an_answer_that_the_client_has_is_not_sent_again(path: str) -> None:
 
 
 def test_what_a_definition_adds_is_discovered_until_it_is_gone() -> None:
-    api = Api()
+    stage = Stage([DefinitionEnding()])
+    api = stage.api
     paths = ("/apis", "/openapi/v2", "/openapi/v3")
     before = [api.answer("GET", path).body for path in paths]
-    api.post(DEFINITIONS, DEFINITION)
+    api.post(DEFINITIONS, toy_definition())
     during = [api.answer("GET", path).body for path in paths]
     assert [b"example.com" in body for body in during] == [True] * 3
     assert api.get("/apis/example.com/v1")["resources"][0]["name"] == "toys"
     document = json.loads(api.answer("GET", "/openapi/v3/apis/example.com/v1").body)
     assert "com.example.v1.Toy" in document["components"]["schemas"]
-    api.delete(f"{DEFINITIONS}/toys.example.com")
+    stage.delete(f"{DEFINITIONS}/toys.example.com")
     assert [b"example.com" in api.answer("GET", path).body for path in paths] == [False] * 3
     assert [b"example.com" in body for body in before] == [False] * 3

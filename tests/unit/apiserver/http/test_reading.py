@@ -133,3 +133,18 @@ def test_a_list_of_metadata_only() -> None:
     listed = json.loads(answer.body)
     assert listed["kind"] == "PartialObjectMetadataList"
     assert [set(item) for item in listed["items"]] == [{"kind", "apiVersion", "metadata"}]
+
+
+@pytest.mark.parametrize(
+    ("limit", "fault"),
+    [
+        ("1_0", "invalid syntax"),
+        ("x", "invalid syntax"),
+        ("9" * 30, "value out of range"),
+        ("9" * 5000, "out of range"),
+    ],
+)
+def test_numbers_are_whole_and_fit_64_bits(limit: str, fault: str) -> None:
+    status, message = Api().refusal("GET", f"{CONFIG_MAPS}?limit={limit}")
+    assert status == 400
+    assert message.endswith(fault)

@@ -75,7 +75,7 @@ class Replay:
         segments = segments_of(path.encode())
         asked = Request(request["method"], segments, query_of(query.encode()), headers, self._body(request))
         try:
-            asked = self.api.application._admitted(asked)
+            asked = self.api.application.admitted(asked)
             check_length(len(asked.body))
         except ApiError as error:
             return error_answer(error)

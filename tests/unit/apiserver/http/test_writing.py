@@ -1,12 +1,25 @@
-"""Patches that make a field of another type."""
+"""Patches that make a field of another type, fields that there are not, and fields that are given twice."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from tests.support.api_server import DEPLOYMENTS, MERGE_PATCH, Api, deployment
+from tests.support.api_server import (
+    CONFIG_MAPS,
+    DEFINITIONS,
+    DEPLOYMENTS,
+    JSON,
+    MERGE_PATCH,
+    TOYS,
+    Api,
+    config_map,
+    deployment,
+    toy,
+    toy_definition,
+)
 
+YAML = "application/yaml"
 STRATEGIC = "application/strategic-merge-patch+json"
 
 
@@ -31,3 +44,60 @@ def test_a_merge_patch_is_refused_as_a_document() -> None:
     status, message = api.refusal("PATCH", f"{DEPLOYMENTS}/d", {"spec": {"replicas": "many"}}, MERGE_PATCH)
     assert status == 400
     assert "cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32" in message
+
+
+APPLY = "application/apply-patch+yaml"
+STRICT = "fieldManager=m&fieldValidation=Strict"
+TEXT = {"type": "string"}
+SCHEMA = {
+    "type": "object",
+    "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"default": "x", **TEXT}}}},
+}
+
+
+def toys() -> Api:
+    api = Api()
+    api.post(DEFINITIONS, toy_definition(SCHEMA))
+    return api
+
+
+@pytest.mark.parametrize("validation", ["Strict", "Warn", "Ignore"])
+def test_applied_fields_that_a_schema_does_not_have_are_always_refused(validation: str) -> None:
+    query = f"fieldManager=m&fieldValidation={validation}"
+    status, message = toys().refusal("PATCH", f"{TOYS}/t?{query}", toy(unknown=1), APPLY)
+    assert status == 500
+    assert message.endswith(": .unknown: field not declared in schema")
+    status, message = Api().refusal("PATCH", f"{CONFIG_MAPS}/m?{query}", {**config_map(), "zz": 1}, APPLY)
+    assert message.endswith(": .zz: field not declared in schema")
+
+
+def test_nobody_owns_defaults_by_applying() -> None:
+    made = toys().patch(f"{TOYS}/t?fieldManager=m", toy(spec={"a": "1"}), APPLY)
+    assert made["spec"] == {"a": "1", "b": "x"}
+    (entry,) = made["metadata"]["managedFields"]
+    assert entry["fieldsV1"] == {"f:spec": {"f:a": {}}}
+
+
+TWICE = b"apiVersion: example.com/v1\nkind: Toy\nmetadata: {name: t}\nspec:\n  a: x\n  a: y\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "media", "body", "fault"),
+    [
+        ("PATCH", f"{TOYS}/t?{STRICT}", APPLY, TWICE, 'line 6: key "a" already set in map'),
+        ("POST", f"{TOYS}?{STRICT}", YAML, TWICE, 'line 6: key "a" already set in map'),
+        ("POST", f"{TOYS}?{STRICT}", JSON, b'{"metadata":{"name":"t"},"spec":{"a":"x","a":"y"}}', '"spec.a"'),
+    ],
+)
+def test_fields_given_twice_are_refused(method: str, path: str, media: str, body: bytes, fault: str) -> None:
+    status, message = toys().refusal(method, path, body, media)
+    assert status == 400
+    assert fault in message
+
+
+def test_fields_given_twice_are_warned_of_unless_that_is_refused_too() -> None:
+    api = toys()
+    answer = api.answer("POST", TOYS, TWICE, YAML)
+    assert answer.status == 201
+    assert any("already set in map" in value for name, value in answer.headers if name == "warning")
+    assert api.answer("POST", f"{TOYS}?fieldValidation=Ignore", TWICE.replace(b"t}", b"u}"), YAML).headers == ()

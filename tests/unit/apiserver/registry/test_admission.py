@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from tests.support.admission_documents import NOW, Documents, namespace
+from tests.support.api_server import Api
 
 from bayplan.apiserver.registry.admission import admit_create, admit_update, default_document
+from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.schema.messages import Field, message, message_of
-from bayplan.apiserver.schema.resources import RESOURCES, Resource
+from bayplan.apiserver.schema.resources import RESOURCES, Resource, built_in
 from bayplan.store.errors import ApiError
 
 SEEDS = 25
@@ -109,3 +111,10 @@ def test_defaults_given_again_change_nothing(resource: Resource) -> None:
     for seed in range(SEEDS):
         once = default_document(resource, _document(resource, seed))
         assert default_document(resource, once) == once, seed
+
+
+def test_whoever_creates_what_has_no_effect_is_told() -> None:
+    told = WriteOptions()
+    role = {"metadata": {"name": "r", "uid": "u", "namespace": "default"}, "rules": []}
+    admit_create(built_in("rbac.authorization.k8s.io", "roles"), role, Api().registry, 0, options=told)
+    assert told.warnings == ["Role is stored, but has no effect: everybody who has a token may do everything"]

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
-from tests.support.api_server import CONFIG_MAPS, DEPLOYMENTS, PODS, Api, config_map, deployment, pod
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+from tests.support.api_server import (
+    CONFIG_MAPS,
+    DEFINITIONS,
+    DEPLOYMENTS,
+    PODS,
+    TOYS,
+    Api,
+    config_map,
+    deployment,
+    pod,
+    toy,
+    toy_definition,
+)
 
 STALE = (
     'Operation cannot be fulfilled on configmaps "m": the object has been modified; '
@@ -31,6 +48,66 @@ def test_an_update_of_an_older_version_is_a_conflict() -> None:
     api, made = _with_map()
     api.patch(f"{CONFIG_MAPS}/m", {"data": {"b": "2"}})
     assert api.refusal("PUT", f"{CONFIG_MAPS}/m", made) == (409, STALE)
+
+
+def test_version_zero_is_no_version() -> None:
+    api = Api()
+    api.post(CONFIG_MAPS, config_map(a="b"))
+    written = {**config_map(a="c"), "metadata": {"name": "m", "resourceVersion": "0"}}
+    assert api.put(f"{CONFIG_MAPS}/m", written)["data"] == {"a": "c"}
+
+
+def test_version_zero_does_not_do_where_a_version_is_needed() -> None:
+    api = Api()
+    api.post(DEFINITIONS, toy_definition())
+    api.post(TOYS, toy())
+    status, message = api.refusal("PUT", f"{TOYS}/t", toy("t", {"resourceVersion": "0"}))
+    assert (status, "must be specified for an update" in message) == (422, True)
+
+
+def test_approving_a_request_for_a_certificate_writes_its_conditions() -> None:
+    api = Api()
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    spec = {
+        "request": certificate_request(),
+        "signerName": "example.com/signer",
+        "usages": ["client auth"],
+        "username": "mallory",
+    }
+    made = api.post(path, {"metadata": {"name": "bob"}, "spec": spec})
+    assert (made["spec"]["username"], made["spec"]["groups"][0]) == ("admin", "system:masters")
+    approved = {"type": "Approved", "status": "True", "reason": "x", "message": "y"}
+    made["status"] = {"conditions": [approved], "certificate": "Zm9v"}
+    written = api.put(f"{path}/bob/approval", made)
+    time = "2026-01-01T00:00:00Z"
+    assert written["status"] == {"conditions": [{**approved, "lastUpdateTime": time, "lastTransitionTime": time}]}
+
+
+def certificate_request() -> str:
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "bob")])
+    made = x509.CertificateSigningRequestBuilder(subject).sign(ec.generate_private_key(ec.SECP256R1()), SHA256())
+    return b64encode(made.public_bytes(Encoding.PEM)).decode()
+
+
+def test_stored_objects_show_defaults_that_come_later() -> None:
+    api = Api()
+    api.post(DEFINITIONS, toy_definition(object_with(color={"type": "string"})))
+    before = api.post(TOYS, toy())
+    api.put(f"{DEFINITIONS}/toys.example.com", with_default(api, "red"))
+    shown = api.get(f"{TOYS}/t")
+    assert (shown["color"], shown["metadata"]) == ("red", before["metadata"])
+    assert api.get(TOYS)["items"][0]["color"] == "red"
+
+
+def object_with(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def with_default(api: Api, default: str) -> dict[str, Any]:
+    definition = api.get(f"{DEFINITIONS}/toys.example.com")
+    schema = object_with(color={"type": "string", "default": default})
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = schema
+    return definition
 
 
 def test_a_patch_with_an_older_version_is_a_conflict() -> None:

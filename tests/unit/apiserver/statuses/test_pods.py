@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.api_server import Api
 
 from bayplan.apiserver.statuses.pods import completed
 
+CLUSTER = Api().registry
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 READY = {"type": "Ready", "status": "True", "lastTransitionTime": NOW}
 SCHEDULED = {"type": "PodScheduled", "status": "True", "lastTransitionTime": THEN}
@@ -20,7 +22,7 @@ def pod(phase: str, *conditions: dict[str, Any], **status: Any) -> dict[str, Any
     }
     return {
         "kind": "Pod",
-        "metadata": {"name": "p", "uid": "u"},
+        "metadata": {"name": "p", "uid": "u", "resourceVersion": "41"},
         "spec": spec,
         "status": {"phase": phase, "conditions": list(conditions), **status},
     }
@@ -32,7 +34,7 @@ def states(made: dict[str, Any]) -> dict[str, tuple[str, bool]]:
 
 
 def test_a_pod_that_starts() -> None:
-    made = completed(pod("Pending", SCHEDULED), pod("Running", SCHEDULED, READY), NOW)
+    made = completed(pod("Pending", SCHEDULED), pod("Running", SCHEDULED, READY), NOW, CLUSTER)
     assert [known["type"] for known in made["status"]["conditions"]] == [
         "PodReadyToStartContainers",
         "Initialized",
@@ -50,10 +52,10 @@ def test_a_pod_that_starts() -> None:
     [("Succeeded", "PodCompleted", 0, "Completed"), ("Failed", "PodFailed", 1, "Error")],
 )
 def test_a_pod_that_ends(phase: str, reason: str, code: int, why: str) -> None:
-    running = completed(pod("Pending", SCHEDULED), pod("Running", SCHEDULED, READY), THEN)
+    running = completed(pod("Pending", SCHEDULED), pod("Running", SCHEDULED, READY), THEN, CLUSTER)
     ready = {**READY, "status": "False", "reason": reason}
     ended = {**running, "status": {**running["status"], "phase": phase, "conditions": [SCHEDULED, ready]}}
-    made = completed(running, ended, NOW)
+    made = completed(running, ended, NOW, CLUSTER)
     (container,) = made["status"]["containerStatuses"]
     assert container["ready"] is False
     terminated = container["state"]["terminated"]
@@ -65,11 +67,43 @@ def test_a_pod_that_ends(phase: str, reason: str, code: int, why: str) -> None:
 
 def test_restarts_stay_as_they_were() -> None:
     known = {"name": "c", "restartCount": 3, "state": {"running": {"startedAt": THEN}}}
-    made = completed(pod("Pending"), pod("Running", READY, containerStatuses=[known]), NOW)
+    made = completed(pod("Pending"), pod("Running", READY, containerStatuses=[known]), NOW, CLUSTER)
     assert made["status"]["containerStatuses"][0]["restartCount"] == 3
 
 
 def test_a_pending_pod_has_no_container_statuses() -> None:
-    made = completed(pod("Pending"), pod("Pending", {**SCHEDULED, "status": "False"}), NOW)
+    made = completed(pod("Pending"), pod("Pending", {**SCHEDULED, "status": "False"}), NOW, CLUSTER)
     assert "containerStatuses" not in made["status"]
     assert made["status"]["conditions"][0]["lastProbeTime"] is None
+
+
+def test_init_containers_stay_ready_when_their_pod_has_succeeded() -> None:
+    running = completed(pod("Pending"), pod("Running", READY), THEN, CLUSTER)
+    over = {**running, "status": {**running["status"], "phase": "Succeeded"}}
+    assert states(completed(running, over, NOW, CLUSTER))["first"] == ("terminated", True)
+
+
+def test_a_pod_that_starts_has_an_address_of_its_own_and_that_of_its_node() -> None:
+    api = Api()
+    addresses = [{"type": "Hostname", "address": "n"}, {"type": "InternalIP", "address": "172.16.0.9"}]
+    api.post("/api/v1/nodes", {"metadata": {"name": "n"}, "status": {"addresses": addresses}})
+    started = pod("Running", READY)
+    started["spec"]["nodeName"] = "n"
+    status = completed(pod("Pending"), started, NOW, api.registry)["status"]
+    assert (status["hostIP"], status["hostIPs"]) == ("172.16.0.9", [{"ip": "172.16.0.9"}])
+    assert (status["podIP"], status["podIPs"]) == ("10.128.0.42", [{"ip": "10.128.0.42"}])
+    started["spec"]["hostNetwork"] = True
+    assert completed(pod("Pending"), started, NOW, api.registry)["status"]["podIP"] == "172.16.0.9"
+
+
+def test_a_pod_keeps_its_address() -> None:
+    made = completed(pod("Pending"), pod("Running", READY, podIP="1.2.3.4"), NOW, CLUSTER)
+    assert made["status"]["podIP"] == "1.2.3.4"
+
+
+def test_a_container_whose_command_says_so_ends_with_that_exit_code() -> None:
+    running = completed(pod("Pending"), pod("Running", READY), THEN, CLUSTER)
+    running["spec"]["containers"][0]["command"] = ["sh", "-c", "exit 42"]
+    failed = {**running, "status": {**running["status"], "phase": "Failed"}}
+    (container,) = completed(running, failed, NOW, CLUSTER)["status"]["containerStatuses"]
+    assert container["state"]["terminated"]["exitCode"] == 42

@@ -231,3 +231,16 @@ def test_a_write_that_fails_is_not_acknowledged_and_leaves_nothing_behind(tmp_pa
     state._database.execute("DROP TRIGGER full")
     assert storage.add(MAPS, _document("m")).version == 1
     state.close()
+
+
+def test_nobody_else_can_read_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    storage, state = _opened(path)
+    storage.add(MAPS, _document("m"))
+    files = [path, path.with_name("state-wal")]
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    state.close()
+    path.chmod(0o644)
+    _, state = _opened(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    state.close()

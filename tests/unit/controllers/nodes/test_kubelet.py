@@ -10,7 +10,7 @@ from bayplan.controllers.delays import FixedDelays
 from bayplan.controllers.nodes.kubelet import Kubelet, annotated_run_seconds
 from bayplan.model.conditions import find_condition
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
+from bayplan.model.pod import Lifecycle, LifecycleHandler, Pod, SleepAction
 from bayplan.model.time_units import SECOND
 from bayplan.model.watch_types import ADDED
 from bayplan.store.log import WatchEvent
@@ -99,6 +99,14 @@ def test_the_run_time_may_come_from_elsewhere() -> None:
     stage.create(pod("short").manifest().node("n1").obj(), pod("long").manifest().node("n1").obj())
     stage.pass_time(1000)
     assert [stage.pod(name).status.phase for name in ("short", "long")] == ["Succeeded", "Running"]
+
+
+def test_whether_a_pod_fails_may_come_from_elsewhere() -> None:
+    kubelet = Kubelet(DELAYS, run_seconds=lambda _: 1.0, fails=lambda one: one.metadata.name == "bad")
+    stage = stage_with_node(kubelet)
+    stage.create(pod("good").manifest().node("n1").obj(), pod("bad").manifest().node("n1").obj())
+    stage.pass_time(1000)
+    assert [stage.pod(name).status.phase for name in ("good", "bad")] == ["Succeeded", "Failed"]
 
 
 def test_a_kubelet_that_starts_late_counts_the_run_time_from_the_start_time() -> None:
@@ -270,3 +278,53 @@ def test_a_hundred_thousand_pods() -> None:
     stage.pass_time(60)
     assert {one.status.phase for one in stage.store.list(Pod)} == {"Succeeded"}
     assert not kubelet._plans
+
+
+def test_a_pod_that_does_not_fit_its_node_is_refused() -> None:
+    stage = Stage(Kubelet(DELAYS, is_strict=True))
+    stage.create(node("n1").capacity(cpu=1, pods=9).manifest().obj())
+    stage.create(pod("a").request(cpu=2).node("n1").manifest().obj())
+    stage.pass_time(3)
+    status = stage.pod("a").status
+    assert (status.phase, status.reason) == ("Failed", "OutOfcpu")
+
+
+def test_the_deadline_of_a_pod_ends_it_and_may_be_set_while_it_runs() -> None:
+    stage = running(pod("a").manifest())
+    stage.store.modify(
+        Pod,
+        "default",
+        "a",
+        lambda known: replace(known, spec=replace(known.spec, active_deadline_seconds=5)),
+        stage.now,
+    )
+    stage.pass_time(1)
+    assert stage.pod("a").status.phase == "Running"
+    stage.pass_time(2)
+    status = stage.pod("a").status
+    assert (status.phase, status.reason) == ("Failed", "DeadlineExceeded")
+
+
+def test_a_pod_sleeps_before_it_stops_as_its_hook_says() -> None:
+    stage = stage_with_node()
+    made = pod("a").manifest().node("n1").obj()
+    made.spec.containers[0].lifecycle = Lifecycle(pre_stop=LifecycleHandler(sleep=SleepAction(seconds=4)))
+    stage.create(made)
+    stage.pass_time(3)
+    stage.delete(Pod, "default", "a", grace_seconds=30)
+    stage.pass_time(4.5)
+    assert stage.store.find(Pod, "default", "a") is not None
+    stage.pass_time(1)
+    assert stage.store.find(Pod, "default", "a") is None
+
+
+def test_a_strict_kubelet_says_that_a_pod_has_ended_before_it_goes() -> None:
+    stage = stage_with_node(Kubelet(DELAYS, is_strict=True))
+    stage.create(pod("a").manifest().node("n1").obj())
+    stage.pass_time(3)
+    seen = stage.store.watch(Pod)
+    stage.delete(Pod, "default", "a", grace_seconds=30)
+    stage.pass_time(2)
+    phases = [change.new.status.phase for change in seen.read() if isinstance(change.new, Pod)]
+    assert phases[0] == "Running"  # to be deleted
+    assert set(phases[1:]) == {"Failed"}

@@ -7,6 +7,7 @@ import pytest
 from bayplan.controllers.workloads import deployment_conditions as conditions
 from bayplan.model.meta import Condition
 from bayplan.model.workloads import ScaleStatus
+from bayplan.testing.builders import replica_set
 
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 DONE = Condition(type="Progressing", status="True", reason="NewReplicaSetAvailable")
@@ -56,3 +57,12 @@ def test_a_condition_that_changes_goes_last() -> None:
     assert conditions.put_last(changed, conditions.availability(0, 1), NOW) == changed
     available = conditions.put_last(changed, conditions.availability(1, 1), NOW)
     assert (available[1].status, available[1].last_transition_time) == ("True", NOW)
+
+
+def test_a_failure_of_a_replica_set_is_the_deployments_until_it_is_over() -> None:
+    failing = replica_set("a").obj()
+    failing.status.conditions = [Condition(type="ReplicaFailure", status="True", reason="FailedCreate", message="no")]
+    other = Condition(type="Available", status="True")
+    found = conditions.with_failure_of([replica_set("b").obj(), failing], [other])
+    assert [(one.type, one.message) for one in found] == [("Available", ""), ("ReplicaFailure", "no")]
+    assert conditions.with_failure_of([replica_set("b").obj()], found) == [other]

@@ -177,6 +177,22 @@ def test_refused_pods_are_tried_again_later() -> None:
     assert [one.spec.priority for one in stage.pods()] == [1000, 1000]
 
 
+def test_a_set_that_cannot_create_pods_says_so_until_it_can() -> None:
+    stage = stage_with(1)
+    stage.create(namespace("default").manifest().obj())
+    pattern = pod("t").labels(app="x").priority(None).priority_class("high")
+    stage.change(ReplicaSet, "set", template=replica_set("x").template(pattern).manifest().obj().spec.template)
+    stage.change(ReplicaSet, "set", replicas=2)
+    assert counts(stage) == (1, 0, 0)
+    (failure,) = stage.get(ReplicaSet, "set").status.conditions
+    assert (failure.type, failure.status, failure.reason) == ("ReplicaFailure", "True", "FailedCreate")
+    assert "no PriorityClass with name high was found" in failure.message
+    stage.create(priority_class("high", 1000).manifest().obj())
+    stage.pass_time(1)
+    assert counts(stage) == (2, 0, 0)
+    assert stage.get(ReplicaSet, "set").status.conditions == []
+
+
 def test_nothing_is_created_where_a_namespace_ends() -> None:
     """The refusal is borne, and retries become rare."""
     stage = stage_with(1)

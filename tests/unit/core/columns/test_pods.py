@@ -8,7 +8,7 @@ from tests.support.caches import cache_of
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import NOT_STARTED
 from bayplan.model.meta import OwnerReference
-from bayplan.model.pod import ContainerStatus, Pod, ResourceRequirements
+from bayplan.model.pod import ContainerStatus, Pod, ReportedResources
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import node, pod
@@ -29,7 +29,7 @@ def leaving(reason: str) -> Pod:
 
 def resized() -> Pod:
     built = small("before").running("n").obj()
-    held = ResourceRequirements(requests={"cpu": "3", "memory": "1Gi"})
+    held = ReportedResources(requests={"cpu": "3", "memory": "1Gi"})
     built.status.container_statuses = [ContainerStatus(name=built.spec.containers[0].name, resources=held)]
     return built
 
@@ -139,6 +139,7 @@ def test_nobody_names_the_resources_of_a_resized_pod_that_is_gone() -> None:
     cache, grown = cache_with_node(), resized()
     for asked in (grown.spec.containers[0].resources, grown.status.container_statuses[0].resources):
         assert asked is not None
+        assert asked.requests is not None
         asked.requests["example.com/gpu"] = 1
     cache.add_pod(grown)
     assert "example.com/gpu" in cache.resources

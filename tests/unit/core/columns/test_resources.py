@@ -22,8 +22,18 @@ from bayplan.core.columns.resources import (
     is_scalar_resource,
     pod_requests,
 )
+from bayplan.core.feature_gates import FeatureGates
+from bayplan.core.release import V1_36, V1_37, Release
 from bayplan.model.meta import Condition, RawQuantity
-from bayplan.model.pod import Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceRequirements
+from bayplan.model.pod import (
+    Container,
+    ContainerStatus,
+    Pod,
+    PodSpec,
+    PodStatus,
+    ReportedResources,
+    ResourceRequirements,
+)
 
 MEBI = 1024 * 1024
 DEFAULT_MEMORY = 200 * MEBI
@@ -297,8 +307,10 @@ def test_pod_level_limits_alone_are_no_requests() -> None:
 
 
 def container_status(actual: Requests | None, allocated: Requests | None = None, *, name: str = "c") -> ContainerStatus:
-    resources = None if actual is None else ResourceRequirements(requests=dict(actual))
-    return ContainerStatus(name=name, resources=resources, allocated_resources=dict(allocated or {}))
+    resources = None if actual is None else ReportedResources(requests=dict(actual))
+    return ContainerStatus(
+        name=name, resources=resources, allocated_resources=None if allocated is None else dict(allocated)
+    )
 
 
 INFEASIBLE = [Condition(type="PodResizePending", status="True", reason="Infeasible")]
@@ -404,6 +416,7 @@ ORACLE_DEFAULTS = {"cpu": Fraction(1, 10), "memory": Fraction(DEFAULT_MEMORY)}
 
 resource_lists = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(list(QUANTITIES)), max_size=4)
 requirements = st.builds(ResourceRequirements, requests=resource_lists)
+reported = st.builds(ReportedResources, requests=st.none() | resource_lists)
 no_resources: dict[str, RawQuantity] = {}
 empty_or = st.one_of(st.just(no_resources), resource_lists)
 
@@ -420,8 +433,8 @@ def pods(draw: st.DrawFn) -> Pod:
         return [
             ContainerStatus(
                 name=one.name,
-                resources=draw(st.one_of(st.none(), st.just(one.resources), requirements)),
-                allocated_resources=draw(st.one_of(st.just(one.resources.requests), empty_or)),
+                resources=draw(st.none() | st.just(ReportedResources(requests=one.resources.requests)) | reported),
+                allocated_resources=draw(st.one_of(st.none(), st.just(one.resources.requests), empty_or)),
             )
             for one in of
             if draw(st.booleans())
@@ -438,8 +451,8 @@ def pods(draw: st.DrawFn) -> Pod:
             conditions=draw(st.sampled_from([[], INFEASIBLE, DEFERRED, IN_PROGRESS])),
             container_statuses=statuses(containers),
             init_container_statuses=statuses(init_containers),
-            resources=draw(st.none() | requirements),
-            allocated_resources=draw(empty_or),
+            resources=draw(st.none() | reported),
+            allocated_resources=draw(st.none() | empty_or),
         ),
     )
 
@@ -461,6 +474,10 @@ class Oracle:
         }
 
     def total(self, name: str) -> Fraction | None:
+        level = self.level(name)
+        return plus([self.of_containers(name) if level is None else level, value(self.pod.spec.overhead, name)])
+
+    def of_containers(self, name: str) -> Fraction | None:
         spec = self.pod.spec
         sidecars_so_far: list[Fraction | None] = []
         moments: list[Fraction | None] = []
@@ -471,9 +488,7 @@ class Oracle:
             if restartable:
                 sidecars_so_far.append(need)
         parts = [self.need(one, name, resizable=True) for one in spec.containers]
-        result = most([plus([*parts, *sidecars_so_far]), *moments])
-        level = self.level(name)
-        return plus([result if level is None else level, value(spec.overhead, name)])
+        return most([plus([*parts, *sidecars_so_far]), *moments])
 
     def need(self, one: Container, name: str, *, resizable: bool) -> Fraction | None:
         status = self.pod.status
@@ -495,8 +510,56 @@ class Oracle:
             return Fraction(0) if level is None else level
         return level
 
-    def resized(self, wanted: Fraction | None, actual: Requests, allocated: Requests, name: str) -> Fraction | None:
-        return most([None if self.infeasible else wanted, value(actual, name), value(allocated, name)])
+    def resized(
+        self, wanted: Fraction | None, actual: Requests | None, allocated: Requests | None, name: str
+    ) -> Fraction | None:
+        return most([None if self.infeasible else wanted, value(actual or {}, name), value(allocated or {}, name)])
+
+
+class OracleByPod(Oracle):
+    """As since v1.37: three totals, of which the largest counts."""
+
+    reading = "spec"
+
+    def of_containers(self, name: str) -> Fraction | None:
+        if not self.status:
+            return super().of_containers(name)
+        totals = [self.read_as("promised", name), self.read_as("actual", name)]
+        status = self.pod.status
+        if status.allocated_resources is not None and status.resources and status.resources.requests is not None:
+            totals = [value(status.allocated_resources, name), value(status.resources.requests, name)]
+        return most([*totals, None if self.infeasible else self.read_as("spec", name)])
+
+    def read_as(self, reading: str, name: str) -> Fraction | None:
+        self.reading = reading
+        return super().of_containers(name)
+
+    def need(self, one: Container, name: str, *, resizable: bool) -> Fraction | None:
+        found = value(self.list_of(one), name)
+        return self.defaults.get(name) if found is None else found
+
+    def list_of(self, one: Container) -> Requests:
+        status = self.pod.status
+        known = {s.name: s for s in [*status.container_statuses, *status.init_container_statuses]}.get(one.name)
+        if self.status and self.reading != "spec":
+            if self.reading == "actual" and known and known.resources and known.resources.requests is not None:
+                return known.resources.requests
+            if known and known.allocated_resources is not None:
+                return known.allocated_resources
+            if self.infeasible:
+                return {}
+        return one.resources.requests
+
+    def level(self, name: str) -> Fraction | None:
+        spec, status = self.pod.spec, self.pod.status
+        if not self.pod_level or spec.resources is None or not POD_LEVEL & spec.resources.requests.keys():
+            return None
+        if name not in POD_LEVEL:
+            return None
+        level = value(spec.resources.requests, name)
+        if self.status and status.resources is not None:
+            return self.resized(level, status.resources.requests, status.allocated_resources, name)
+        return level
 
 
 def value(requests: Requests, name: str) -> Fraction | None:
@@ -516,16 +579,19 @@ def folded(values: list[Fraction | None], fold: Callable[[list[Fraction]], Fract
     return fold(known) if known else None
 
 
-@given(pods())
-def test_every_reader_agrees_with_the_oracle(pod: Pod) -> None:
-    requests = pod_requests(pod)
-    assert requests.asked == Oracle(pod, status=False, pod_level=True, defaults={}).amounts()
-    used = Oracle(pod, status=True, pod_level=True, defaults={}).amounts()
+@pytest.mark.parametrize(
+    ("release", "oracle"), [pytest.param(V1_36, Oracle, id="1.36"), pytest.param(V1_37, OracleByPod, id="1.37")]
+)
+@given(pod=pods())
+def test_every_reader_agrees_with_the_oracle(pod: Pod, release: Release, oracle: type[Oracle]) -> None:
+    requests = pod_requests(pod, FeatureGates(release=release))
+    assert requests.asked == oracle(pod, status=False, pod_level=True, defaults={}).amounts()
+    used = oracle(pod, status=True, pod_level=True, defaults={}).amounts()
     assert requests.used == used
-    assert requests.scored == Oracle(pod, status=False, pod_level=False, defaults=ORACLE_DEFAULTS).amounts()
+    assert requests.scored == oracle(pod, status=False, pod_level=False, defaults=ORACLE_DEFAULTS).amounts()
     armed = ORACLE_DEFAULTS
     if pod.spec.resources is not None and POD_LEVEL & pod.spec.resources.requests.keys():
         armed = {name: default for name, default in ORACLE_DEFAULTS.items() if name not in used}
-    nonzero = Oracle(pod, status=True, pod_level=True, defaults=armed).amounts()
+    nonzero = oracle(pod, status=True, pod_level=True, defaults=armed).amounts()
     assert requests.nonzero_cpu_milli == nonzero.get("cpu", 0)
     assert requests.nonzero_memory_bytes == nonzero.get("memory", 0)

@@ -25,6 +25,7 @@ from bayplan.core.framework.contract import PreScorePlugin, Ready, Skip
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.plugins.dynamic_resources import DynamicResources
 from bayplan.core.plugins.dynamic_resources.post_filter import deallocate
+from bayplan.core.release import V1_36
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import (
@@ -587,7 +588,7 @@ def test_devices_that_nobody_can_use_where_they_are_are_given_back(users: list[P
     info, view, outcome = prepared(DynamicResources(), cache, user("c"))
     assert isinstance(outcome, Ready)
     codes = DynamicResources().filter(outcome.state, view, ALL_ROWS)
-    given_back = deallocate(info, outcome.state, codes)
+    given_back = deallocate(info, outcome.state, codes, V1_36)
     assert given_back.status.message == said
     if given_back.write is not None:
         assert given_back.write.status.allocation is None
@@ -704,7 +705,7 @@ def test_the_claim_for_extended_resources_is_made_for_the_pod() -> None:
     assert words(again) == dict.fromkeys(["n1", "n2"], "cannot schedule extended resource claim")
     info, view, outcome = prepared(DynamicResources(), cache, asking)
     assert isinstance(outcome, Ready)
-    said = deallocate(info, outcome.state, DynamicResources().filter(outcome.state, view, ALL_ROWS))
+    said = deallocate(info, outcome.state, DynamicResources().filter(outcome.state, view, ALL_ROWS), V1_36)
     assert said.status.message == "deletion of ResourceClaim completed"
     assert said.delete is claim
 

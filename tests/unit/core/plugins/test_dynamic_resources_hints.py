@@ -9,6 +9,7 @@ from tests.support.caches import cache_of
 from tests.support.devices import asks, claim_of, device, device_class, held, owned, slice_of, with_claims
 from tests.support.requeue_hints import is_worth_it, registered
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.dynamic_resources import DynamicResources
 from bayplan.core.plugins.dynamic_resources.hints import after_claim_change, after_own_claims_made
@@ -97,7 +98,7 @@ def from_template(*told: str) -> Pod:
 def test_a_pod_is_told_its_claims() -> None:
     """That is an event of its own, which helps when all claims can be used."""
     before, after = from_template(), from_template("c")
-    assert pod_changes(before, after) == [ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM]
+    assert pod_changes(before, after, DEFAULT_GATES) == [ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM]
     made = owned(free(), after)
     assert after_own_claims_made(cache_of(made).info(after), before, after)
     assert not after_own_claims_made(cache_of().info(after), before, after)

@@ -6,9 +6,9 @@ import pytest
 from tests.support.caches import cache_of, prepared, verdicts
 
 from bayplan.core.columns import row_array
-from bayplan.core.framework.contract import FilterPlugin
+from bayplan.core.framework.contract import SKIP, FilterPlugin, Ready
 from bayplan.core.framework.verdict import Code
-from bayplan.core.plugins.node_name import REASON, NodeName
+from bayplan.core.plugins.node_name import REASON, NarrowingNodeName, NodeName
 from bayplan.testing.builders import node, pod
 
 
@@ -43,3 +43,11 @@ def test_answers_for_the_rows_asked_about(named: str, codes: list[int]) -> None:
 def test_is_a_filter_plugin() -> None:
     """The framework finds it by what it can do."""
     assert isinstance(NodeName(), FilterPlugin)
+
+
+def test_since_1_37_only_the_named_node_is_looked_at() -> None:
+    cache = cache_of(*(node(name).obj() for name in "abc"))
+    _, _, outcome = prepared(NarrowingNodeName(), cache, pod("p").node("b").obj())
+    assert isinstance(outcome, Ready)
+    assert outcome.nodes == ("b",)
+    assert prepared(NarrowingNodeName(), cache, pod("q").obj())[2] is SKIP

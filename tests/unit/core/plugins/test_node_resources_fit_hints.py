@@ -12,7 +12,7 @@ from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
 from bayplan.core.plugins.node_resources_fit_hints import after_device_class, after_node_change
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
-from bayplan.model.pod import ContainerStatus, Pod, ResourceRequirements
+from bayplan.model.pod import ContainerStatus, Pod, ReportedResources
 from bayplan.model.resource_claims import DeviceClass, DeviceClassSpec
 from bayplan.testing.builders import node, pod
 
@@ -24,7 +24,7 @@ ROOMY = node("n").capacity({GPU: 1})
 def resized(asked: str, held: str) -> Pod:
     """A pod on a node that asks for so much cpu while the node still holds so much for it."""
     made = pod("q").cpu(asked).node("n").obj()
-    holding = ResourceRequirements(requests={"cpu": held})
+    holding = ReportedResources(requests={"cpu": held})
     made.status.container_statuses = [ContainerStatus(name="main", resources=holding)]
     return made
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource, Hint
 from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
 from bayplan.core.lifecycle import PodState
@@ -122,7 +123,7 @@ class Stage:
             initial_backoff_ns=initial_backoff_ns,
             max_backoff_ns=max_backoff_ns,
             mirror=self.cache,
-            pops_from_backoff=pops_from_backoff,
+            gates=FeatureGates(scheduler_pop_from_backoff_q=pops_from_backoff),
         )
 
     def wait(self, seconds: float) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.model.meta import Condition
-from bayplan.model.pod import ContainerStatus, Pod, ResourceRequirements
+from bayplan.model.pod import ContainerStatus, Pod, ReportedResources
 from bayplan.testing.builders import NodeBuilder, node, pod
 from bayplan.testing.pods import PodBuilder
 
@@ -19,7 +20,7 @@ def base() -> PodBuilder:
 def resized(cpu: str, held: str) -> Pod:
     """A pod whose spec was changed to `cpu` while the node still holds `held` for it."""
     thing = base().cpu(cpu).obj()
-    requests = ResourceRequirements(requests={"cpu": held, "memory": "1Gi"})
+    requests = ReportedResources(requests={"cpu": held, "memory": "1Gi"})
     thing.status.container_statuses = [ContainerStatus(name="main", resources=requests)]
     return thing
 
@@ -46,23 +47,27 @@ def resized(cpu: str, held: str) -> Pod:
     ],
 )
 def test_pod_changes(new: PodBuilder, expected: list[ActionType]) -> None:
-    assert pod_changes(base().obj(), new.obj()) == expected
+    assert pod_changes(base().obj(), new.obj(), DEFAULT_GATES) == expected
 
 
 def test_scaling_down_counts_when_the_node_has_let_go() -> None:
-    assert pod_changes(base().obj(), resized("500m", held="1")) == [ActionType.UPDATE]
-    assert pod_changes(resized("500m", held="1"), resized("500m", held="500m")) == [ActionType.UPDATE_POD_SCALE_DOWN]
+    assert pod_changes(base().obj(), resized("500m", held="1"), DEFAULT_GATES) == [ActionType.UPDATE]
+    assert pod_changes(resized("500m", held="1"), resized("500m", held="500m"), DEFAULT_GATES) == [
+        ActionType.UPDATE_POD_SCALE_DOWN
+    ]
 
 
 def test_amounts_are_compared_without_overflow() -> None:
     """Upstream counts thousandths of bytes here, of which 64 bits hold neither amount: to it they are equal."""
-    assert pod_changes(base().memory("20P").obj(), base().memory("10P").obj()) == [ActionType.UPDATE_POD_SCALE_DOWN]
+    assert pod_changes(base().memory("20P").obj(), base().memory("10P").obj(), DEFAULT_GATES) == [
+        ActionType.UPDATE_POD_SCALE_DOWN
+    ]
 
 
 def test_only_the_last_gate_counts() -> None:
     two, one, none = base().gate("a", "b").obj(), base().gate("a").obj(), base().obj()
-    assert pod_changes(two, one) == [ActionType.UPDATE]
-    assert pod_changes(one, none) == [ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED]
+    assert pod_changes(two, one, DEFAULT_GATES) == [ActionType.UPDATE]
+    assert pod_changes(one, none, DEFAULT_GATES) == [ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED]
 
 
 def conditioned(builder: NodeBuilder, **statuses: str) -> NodeBuilder:

@@ -8,7 +8,7 @@ import pytest
 from tests.support.changed_clusters import unfolded
 
 from bayplan import Cluster
-from bayplan.analysis.answers.nodes_needed import INSTANCE_TYPE
+from bayplan.model.well_known import INSTANCE_TYPE
 from bayplan.report.answers.capacity import capacity_parts
 from bayplan.report.answers.parts import Bars, Sentence, Table, cell
 from bayplan.report.answers.terminal import terminal_parts

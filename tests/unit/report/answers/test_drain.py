@@ -102,6 +102,12 @@ def test_what_does_not_work_has_another_next_command() -> None:
     assert Next("kubectl describe pdb guard -n default") in blocked
 
 
+def test_all_budgets_of_a_pod_are_described_by_one_command() -> None:
+    budgets = [make.budget(name).selects(app="web").allows(0) for name in ("one", "two")]
+    parts = list(drain_parts(cluster_of(A, B, owned("p").labels(app="web").running("a"), *budgets).drain(["a"])))
+    assert Next("kubectl describe pdb one two -n default") in parts
+
+
 def test_the_short_answer_says_why_and_names_what_is_affected() -> None:
     assert [part.text for part in short(A, web("p"), web("q")) if isinstance(part, Sentence)][1:] == [
         "No node for default/p and default/q: 0/1 nodes are available: 1 node(s) were unschedulable."

@@ -13,10 +13,11 @@ from bayplan.analysis.simulation.results.comparison import compare
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.run_format import End, Run
 from bayplan.analysis.simulation.results.run_format import Series as RunSeries
+from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.comparison.figures import bands, wait_rows
 from bayplan.report.comparison.page import comparison_page
+from bayplan.report.comparison.parts import comparison_parts
 from bayplan.report.comparison.rows import signed_count, signed_duration, signed_points
-from bayplan.report.comparison.tables import comparison_parts
 from bayplan.report.drawing.bands import Series
 from bayplan.report.durations import unit_for
 from bayplan.report.terminal import rendered
@@ -24,7 +25,7 @@ from bayplan.report.writing import write_report
 
 
 def text_of(compared: ComparedRuns) -> str:
-    return rendered(comparison_parts(compared.comparison), width=1_000)
+    return rendered(terminal_parts(comparison_parts(compared.comparison)), width=1_000)
 
 
 def page_of(compared: ComparedRuns) -> str:
@@ -58,10 +59,10 @@ class TestSigns:
 class TestText:
     def test_the_answer_comes_first(self) -> None:
         first = text_of(two()).splitlines()[:2]
-        assert first[0] == "a and b, 1 min 40 s on 1 node, seed 0, wake-ups upstream."
-        assert first[1] == (
-            "b compared with a: 1 more pod pending and 1 fewer pod preempted. At p90, low waits 8 s longer."
-        )
+        assert first == [
+            "b compared with a: 1 more pod pending and 1 fewer pod preempted. At p90, low waits 8 s longer.",
+            "1 min 40 s on 1 node, seed 0, wake-ups upstream.",
+        ]
 
     @pytest.mark.parametrize(
         "row",

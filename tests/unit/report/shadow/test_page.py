@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.shadow.page import shadow_page, write_shadow_report
-from bayplan.report.shadow.sections import answer
-from bayplan.report.shadow.tables import shadow_parts
+from bayplan.report.shadow.parts import answer, shadow_parts
 from bayplan.report.terminal import rendered
 from bayplan.worlds.shadow_findings import (
     Agreement,
@@ -64,7 +64,7 @@ def test_pods_that_only_we_would_place_count_against_it() -> None:
 
 
 def test_the_text() -> None:
-    lines = rendered(shadow_parts(findings().to_dict())).splitlines()
+    lines = rendered(terminal_parts(shadow_parts(findings().to_dict()))).splitlines()
     rows = [line.split() for line in lines]
     assert ["the", "same", "7", "0", "0"] in rows
     assert ["only", "bayplan", "0", "1", "0"] in rows
@@ -74,7 +74,7 @@ def test_the_text() -> None:
 
 
 def test_long_tables_are_cut() -> None:
-    text = rendered(shadow_parts(findings(11).to_dict()))
+    text = rendered(terminal_parts(shadow_parts(findings(11).to_dict())))
     assert "The latest 10 are shown." in text
     assert "default/p10" in text
     assert "default/p0 " not in text

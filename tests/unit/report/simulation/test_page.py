@@ -235,10 +235,10 @@ class Elements(HTMLParser):
 
 class TestPage:
     def test_answer_comes_first(self) -> None:
-        """The first sentence says who found a place, who was evicted, and whether there is a loop."""
+        """The first sentence is the one of the table: who found a place, and who was preempted."""
         text = Elements(run_page(busy_result(10, 300, 3600.0))).text
         order = [
-            text.index(said) for said in ("placed", "evicted by preemption", "loop found", "Utilization and queue")
+            text.index(said) for said in ("placed", "preempted", "Preempt–recreate loops", "Utilization and queue")
         ]
         assert order == sorted(order)
 

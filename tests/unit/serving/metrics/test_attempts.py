@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -10,10 +11,11 @@ from tests.support.metered_scheduler import MILLISECOND, SECOND, Watched
 
 from bayplan.core.actions import Bind, Evict
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, ObjectRemoved, PermitAnswered
-from bayplan.core.framework.contract import Wait
+from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, ObjectRemoved
+from bayplan.core.framework.contract import Wait, WaitingPod
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import ClusterEventWithHint
+from bayplan.core.framework.verdict import SUCCESS, Status, unschedulable
 from bayplan.core.snapshot import View
 from bayplan.testing.builders import node, pod
 
@@ -24,12 +26,17 @@ OURS = "default-scheduler"
 
 
 class Porter:
-    """Makes every pod wait at Permit for ten seconds at most."""
+    """Makes every pod wait at Permit for ten seconds at most, or until a node of a certain name comes."""
 
     name: ClassVar[str] = "Porter"
 
     def permit(self, pod: PodInfo, view: View, node_row: int) -> Wait:
         return Wait(10 * SECOND)
+
+    def answer_waiting(self, waiting: Sequence[WaitingPod], view: View) -> dict[str, Status]:
+        says = {"yes": SUCCESS, "no": unschedulable("no")}
+        answers = [says[name] for name in view.nodes.names if name in says]
+        return {one.pod.key: answer for one in waiting for answer in answers}
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return ()
@@ -138,7 +145,7 @@ def test_the_wait_at_permit_is_timed(*, allowed: bool, waited: str, result: str)
     watched = Watched(N, pod("p").cpu("1").obj(), change=with_porter)
     watched.decide()
     watched.now += 2 * SECOND
-    watched.see(PermitAnswered("default/p", "pod-default-p", "Porter", allowed=allowed, reason="no"))
+    watched.see(ObjectAdded(node("yes" if allowed else "no").obj()))
     decision = watched.decide()
     assert decision is not None
     for action in decision.actions:

@@ -17,7 +17,7 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
 from bayplan.analysis.input_gaps import KnownClaims
 from bayplan.analysis.workload_pods import WorkloadPods, expand_workloads
-from bayplan.controllers.ownership import WORKLOADS, Ownership, Workload, controller_reference
+from bayplan.controllers.ownership import WORKLOADS, Workload, controller_reference
 from bayplan.controllers.workloads.pods_from_templates import ephemeral_claims
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import owner_of
@@ -53,9 +53,10 @@ class Audited:
         self.processes = processes  # that may be used, at most
         self.cluster = asking.cluster
         objects = self.cluster.objects
-        self.ownership = Ownership(objects)
+        self.ownership = self.cluster.ownership
         self.nodes = {node.metadata.name: node for node in objects if isinstance(node, Node)}
         self.classes = [obj for obj in objects if isinstance(obj, PriorityClass)]
+        self._owner_names: dict[str, str] = {}  # by the key of a pod
         #: Pods that are not over.
         self.pods = [pod for pod in self.cluster.pods.values() if pod.status.phase not in FINISHED_PHASES]
 
@@ -73,7 +74,7 @@ class Audited:
     @cached_property
     def planned(self) -> WorkloadPods:
         """Pods that workloads would create."""
-        return expand_workloads(self.cluster.objects)
+        return expand_workloads(self.cluster.objects, self.ownership)
 
     @cached_property
     def priorities(self) -> PriorityClasses:
@@ -106,8 +107,12 @@ class Audited:
 
     def owner_name(self, pod: Pod) -> str:
         """`Deployment shop/web`; of a workload that is not among the objects what the pod calls it."""
-        found = self.owner(pod)
-        return name_of(found) if found is not None else owner_of(pod.metadata)
+        key = object_key(pod)
+        name = self._owner_names.get(key)
+        if name is None:
+            found = self.owner(pod)
+            name = self._owner_names[key] = name_of(found) if found is not None else owner_of(pod.metadata)
+        return name
 
     def with_new_claims(self, pod: Pod) -> tuple[Pod, list[Object]]:
         """A new pod as it is once controllers have made its claims, and these; they replace those of a predecessor.

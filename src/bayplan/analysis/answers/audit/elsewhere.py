@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from bayplan.analysis.answers.asking import Asking
-from bayplan.config.loading import load_configuration
 from bayplan.core.cache import Cache
 from bayplan.core.columns import BoolArray, row_mask
 from bayplan.core.columns.shapes import PodInfo, PodShape
@@ -33,7 +32,7 @@ class Elsewhere:
         self._profiles = asking.profiles
         self._cache = cache
         # What plugins of others look at is not known, nor what constraints a configuration gives to all pods.
-        self._is_known = asking.configuration.profiles == load_configuration(None).profiles and not cache.nominated
+        self._is_known = asking.has_default_profiles and not cache.nominated
         self._passing: dict[int, BoolArray | None] = {}  # by shape: (nodes,) those that pass; None: not known
         self._related: dict[tuple[int, int], bool] = {}  # by shapes
 

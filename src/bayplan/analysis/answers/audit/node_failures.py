@@ -2,7 +2,8 @@
 
 The node goes with all its pods. Those that a controller creates again, on any node, are placed anew in the order of the
 queue, and so are pods that they evict, until everybody is settled; then all is put back. Nodes whose pods certainly fit
-elsewhere (see `elsewhere`) need no trial. Daemons and pods that nobody creates again are gone with their node.
+elsewhere (see `elsewhere`), or nowhere (see `nowhere`), need no trial. Daemons and pods that nobody creates again are
+gone with their node.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 
 from bayplan.analysis.answers.audit.audited import TIED_TO_NODES, Audited, is_recreated, name_of
 from bayplan.analysis.answers.audit.elsewhere import Elsewhere
+from bayplan.analysis.answers.audit.nowhere import Nowhere
 from bayplan.analysis.answers.audit.processes import in_processes
 from bayplan.analysis.answers.audit.rules import Finding, in_short
 from bayplan.analysis.answers.audit.settling import NewPod, Settled, Settling, can_be_decided, renewed
@@ -72,8 +74,9 @@ def _tried(audited: Audited) -> Iterator[Finding]:
     trial = _Trial(audited)
     stranded: defaultdict[str, _Loss] = defaultdict(_Loss)  # by owner
     evicting: defaultdict[str, _Loss] = defaultdict(_Loss)
-    for number, failure in enumerate(in_processes(trial.fail, list(audited.nodes), audited.processes)):
-        audited.asking.tell("node failures tried", number + 1, len(audited.nodes))
+    nodes = list(audited.nodes)
+    for number, failure in enumerate(in_processes(trial.fail, nodes, audited.processes, len(audited.pods))):
+        audited.asking.tell("node failures tried", number + 1, len(nodes))
         _note(failure, stranded, evicting)
     for owner, loss in stranded.items():
         fitting = "1 of its pods fits" if loss.pods == 1 else f"{loss.pods:,} of its pods fit"
@@ -94,13 +97,16 @@ class _Trial:
     def __init__(self, audited: Audited) -> None:
         self._audited = audited
         self._cache = audited.cache
-        self._settling = Settling(audited, self._cache, renewed)
+        self._nowhere = Nowhere(audited.asking, self._cache)
+        self._settling = Settling(audited, self._cache, renewed, self._nowhere)
         self._elsewhere = Elsewhere(audited.asking, self._cache)
         self._explained: set[str] = set()  # workloads of which it was said why a pod of theirs fits nowhere
 
     def fail(self, node: str) -> _Failure:
         """Let the node fail, and put everything back."""
         pods = self._to_be_placed(node)
+        if all(self._is_stranded_for_sure(new, node) for new in pods):
+            return self._failure(node, Settled([(new.pod, "") for new in pods]))
         infos = sorted([new.info for new in pods], key=lambda info: -info.priority)
         may_be_sure = self._elsewhere.may_be_sure(infos)
         sure = self._elsewhere.is_sure_before(node, infos) if may_be_sure else False
@@ -115,6 +121,10 @@ class _Trial:
                 return _Failure(node)
             settled = self._settling.settle(pods, self._is_first_of_its_workload)
         return self._failure(node, settled)
+
+    def _is_stranded_for_sure(self, new: NewPod, node: str) -> bool:
+        """Whether no other node would take the pod, and nobody has to say why."""
+        return self._audited.owner_name(new.pod) in self._explained and self._nowhere.is_sure(new.info, node)
 
     def _is_first_of_its_workload(self, pod: Pod) -> bool:
         """One message for each workload is enough."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated
+from bayplan.analysis.answers.audit.nowhere import Nowhere
 from bayplan.config.registry import queue_order
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
@@ -44,11 +45,14 @@ class NewPod(NamedTuple):
 class Settling:
     """Places pods into one cache."""
 
-    def __init__(self, audited: Audited, cache: Cache, renew: Callable[[Pod], Pod]) -> None:
-        """`renew` makes the new pod that takes the place of one that is gone."""
+    def __init__(
+        self, audited: Audited, cache: Cache, renew: Callable[[Pod], Pod], nowhere: Nowhere | None = None
+    ) -> None:
+        """`renew` makes the new pod that takes the place of one that is gone, `nowhere` knows which need no try."""
         self._audited = audited
         self._cache = cache
         self._renew = renew
+        self._nowhere = nowhere
         self._order = queue_order(audited.asking.profiles)
         self._placer = audited.asking.placer(cache)
         #: New pods by key. Many are needed again, and what was worked out for such pods is kept as long as they are.
@@ -89,7 +93,13 @@ class Settling:
             enqueue(new)
         while waiting:
             pod, info = heapq.heappop(waiting)[2]
-            outcome = self._placer.place(pod, info, says_why=explains)
+            if self._nowhere is not None and self._nowhere.is_sure(info):
+                if not explains(pod):
+                    result.stranded.append((pod, ""))
+                    continue
+                outcome = self._placer.place(pod, info)
+            else:
+                outcome = self._placer.place(pod, info, says_why=explains)
             if outcome.node is None:
                 result.stranded.append((pod, outcome.message))
             else:

@@ -16,7 +16,6 @@ from bayplan.analysis.answers.exposure.answer import BudgetCover, Danger, PodExp
 from bayplan.analysis.answers.exposure.probing import Amounts, Probing
 from bayplan.analysis.answers.exposure.turns import NEVER, Turns, smallest_request, turns
 from bayplan.analysis.answers.owners import short_name, workload_of
-from bayplan.controllers.ownership import Ownership
 from bayplan.core.columns import row_array
 from bayplan.core.columns.resources import PODS_NAME
 from bayplan.core.preemption.budgets import is_covered
@@ -41,7 +40,7 @@ class Exposing:
         self._preempts = bool(preempting)
         self._probing = Probing(self._cache, [*preempting, *profiles][0])
         objects = asking.cluster.objects
-        self.ownership = Ownership(objects)
+        self.ownership = asking.cluster.ownership
         classes = PriorityClasses(obj for obj in objects if isinstance(obj, PriorityClass)).by_value()
         self._classes = [each for each in classes if (each.preemption_policy or PREEMPT_LOWER_PRIORITY) != "Never"]
 

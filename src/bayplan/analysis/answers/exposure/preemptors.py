@@ -14,7 +14,6 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.exposure.answer import Preemptor
 from bayplan.analysis.answers.exposure.exposing import priority_of
 from bayplan.analysis.answers.exposure.probing import decided
-from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.references import POD, not_found, written
 from bayplan.controllers.ownership import WORKLOADS, is_terminal, key_of
 from bayplan.controllers.workloads.daemon_placement import pin
@@ -29,7 +28,7 @@ def preemptors_among(asking: Asking, given: ReadResult, subjects: Sequence[Pod])
     new = given.objects
     replaced = {key_of(obj) for obj in new}
     objects = [*(obj for obj in asking.cluster.objects if key_of(obj) not in replaced), *new]
-    cluster = Cluster(objects, sources={**asking.cluster.sources, **given.sources})
+    cluster = asking.cluster.like(objects, {**asking.cluster.sources, **given.sources})
     merged = replace(asking, cluster=cluster)
     cache = merged.cache()
     pods = [merged.pending(text, cache, "") for text in _pods_to_come(new)]

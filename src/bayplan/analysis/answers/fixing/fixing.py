@@ -21,11 +21,12 @@ from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.analysis.answers.fixing.typos import corrected_claims
 from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.analysis.answers.playing import cluster_after, settled
+from bayplan.analysis.answers.stage import Stage
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import is_pending
 from bayplan.analysis.input_gaps import missing_for
 from bayplan.analysis.references import POD, Reference, parse_reference
-from bayplan.controllers.ownership import Ownership, is_terminal, key_of
+from bayplan.controllers.ownership import is_terminal, key_of
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import object_key
@@ -36,7 +37,7 @@ from bayplan.model.workloads import CronJob, DaemonSet
 
 #: Fixes in an answer, the best ones.
 FIXES_MAX = 5
-#: Fixes that are rehearsed, each in a copy of the whole cluster.
+#: Fixes that are rehearsed, each with the whole cluster.
 REHEARSED_MAX = 12
 
 
@@ -65,20 +66,22 @@ def _fixes_if_started(asking: Asking, text: str, namespace: str) -> Fixes:
 
 def _fixes_when_settled(asking: Asking, text: str, namespace: str) -> Fixes:
     pending = _pending(asking.cluster, text, namespace)
+    stage = Stage(asking)
     if not pending:
-        return _fixes_of(asking, text, namespace)
-    later = asking.of(cluster_after(settled(asking), asking.cluster))
-    left = _pending(later.cluster, text, namespace)
+        return _fixes_of(stage, text, namespace)
+    with stage.course() as course:
+        course.settle()
+        later = cluster_after(course, asking.cluster)
+    left = _pending(later, text, namespace)
     if not left:
-        return replace(_fixes_of(asking, text, namespace), pending=pending)
-    return replace(_fixes_of(later, text, namespace), fitting=pending - left)
+        return replace(_fixes_of(stage, text, namespace), pending=pending)
+    return replace(_fixes_of(Stage(asking.of(later)), text, namespace), fitting=pending - left)
 
 
 def _nodes_of(asking: Asking, reference: Reference) -> tuple[str, ...]:
     """Where the workload's pods run once everything is placed."""
     later = cluster_after(settled(asking), asking.cluster)
-    owners = Ownership(later.objects)
-    own = (pod for pod in later.pods.values() if workload_of(pod, owners) == reference)
+    own = (pod for pod in later.pods.values() if workload_of(pod, later.ownership) == reference)
     return tuple(dict.fromkeys(pod.spec.node_name for pod in own if pod.spec.node_name))
 
 
@@ -90,7 +93,8 @@ def _pending(cluster: Cluster, text: str, namespace: str) -> int:
     return int(parse_reference(text, namespace).kind == POD and is_pending(wanted.pod))
 
 
-def _fixes_of(asking: Asking, text: str, namespace: str) -> Fixes:
+def _fixes_of(stage: Stage, text: str, namespace: str) -> Fixes:
+    asking = stage.asking
     cache = asking.cache()
     pod = asking.pending(text, cache, namespace)
     origin = _origin(asking, pod)
@@ -102,7 +106,7 @@ def _fixes_of(asking: Asking, text: str, namespace: str) -> Fixes:
     if stored is not None and stored.spec.node_name:
         return Fixes(object_key(pod), name, stored.spec.node_name, "", (), "")
     nodes = [obj for obj in asking.cluster.objects if isinstance(obj, Node)]
-    rehearsal = Rehearsal(asking, pod, origin)
+    rehearsal = Rehearsal(stage, pod, origin)
     alike = 1 if isinstance(origin.workload, DaemonSet) else rehearsal.pending  # daemons have a node each
     trying = Trying(cache, asking.profile_of(pod), pod, nodes, asking.cluster.pods, alike)
     base: Edits = (without_gates(pod.spec),) if pod.spec.scheduling_gates else ()
@@ -181,7 +185,7 @@ def _searched(asking: Asking, trying: Trying, base: Edits, outcome: Outcome, *, 
 
 
 def _origin(asking: Asking, pod: Pod) -> Origin:
-    reference = workload_of(pod, Ownership(asking.cluster.objects))
+    reference = workload_of(pod, asking.cluster.ownership)
     wanted = (reference.kind, reference.namespace, reference.name)
     workload = next((obj for obj in asking.cluster.objects if key_of(obj) == wanted), None)
     return Origin(reference, None if isinstance(workload, Pod) else workload)

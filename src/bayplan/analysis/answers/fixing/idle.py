@@ -35,7 +35,7 @@ def started(cluster: Cluster, text: str, namespace: str) -> Cluster | None:
         return None
     resumed = replace(suspended, spec=replace(suspended.spec, suspend=False))
     objects: list[Object] = [resumed if obj is suspended else obj for obj in cluster.objects]
-    return Cluster(objects, sources=cluster.sources)
+    return cluster.like(objects)
 
 
 def suspended_job(cluster: Cluster, reference: Reference) -> Job | None:
@@ -50,7 +50,7 @@ def _with_next_pod(cluster: Cluster, text: str, namespace: str) -> Cluster | Non
     if wanted.origin is None or wanted.subject.siblings is not None:
         return None
     job = wanted.origin.origin.workload
-    return Cluster([*cluster.objects, job, *wanted.origin.origin.along, wanted.pod], sources=cluster.sources)
+    return cluster.like([*cluster.objects, job, *wanted.origin.origin.along, wanted.pod])
 
 
 def with_resuming(answer: Fixes, reference: Reference, nodes: tuple[str, ...]) -> Fixes:

@@ -1,4 +1,4 @@
-"""Fixes rehearsed: each is made to a copy of the cluster as its commands would, and played to its end.
+"""Fixes rehearsed: each is made to the cluster as its commands would, and played to its end.
 
 A fix that lets one pod run may do nothing for the other pods of its workload, or evict them. So the whole workload is
 changed, rolled out and counted: how many of its pending pods run then, which pods of others go, and whether any pod of
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bayplan.admission.stored import looks_stored
-from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.changes import Change, Changed, changed
 from bayplan.analysis.answers.course import UNINTENDED, Course, Departure
 from bayplan.analysis.answers.fixing.answer import Kind
@@ -21,11 +20,11 @@ from bayplan.analysis.answers.fixing.patches import Origin
 from bayplan.analysis.answers.fixing.surroundings import Edits, Found
 from bayplan.analysis.answers.fixing.trying import edited_spec
 from bayplan.analysis.answers.owners import workload_of
-from bayplan.analysis.answers.playing import play_out, settled
-from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.answers.playing import play_out
+from bayplan.analysis.answers.stage import Stage
 from bayplan.analysis.cluster_objects import is_over, is_pending
 from bayplan.analysis.references import POD, Reference
-from bayplan.controllers.ownership import WORKLOADS, Ownership, Workload, controller_of_kind
+from bayplan.controllers.ownership import WORKLOADS, Workload, controller_of_kind
 from bayplan.model.errors import InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
@@ -59,12 +58,14 @@ class Rehearsed:
 class Rehearsal:
     """Rehearses fixes for one pod and all that are made with it."""
 
-    def __init__(self, asking: Asking, pod: Pod, origin: Origin) -> None:
+    def __init__(self, stage: Stage, pod: Pod, origin: Origin) -> None:
+        asking = stage.asking
+        self._stage = stage
         self._asking = asking
         self.pod = pod
         self._origin = origin
         self._running = {key for key, pod in asking.cluster.pods.items() if pod.spec.node_name and not is_over(pod)}
-        self._owners = Ownership(asking.cluster.objects)
+        self._owners = asking.cluster.ownership
         members = self._members(asking.cluster.pods.values())
         self._own_running = members & self._running
         self._own_pending = self._pending_among(members)
@@ -88,7 +89,9 @@ class Rehearsal:
     @cached_property
     def _departures(self) -> list[Departure]:
         """Pods that go without any fix."""
-        return settled(self._asking).departures
+        with self._stage.course() as course:
+            course.settle()
+        return course.departures
 
     @cached_property
     def _evicted_anyway(self) -> set[str]:
@@ -114,8 +117,8 @@ class Rehearsal:
         """None if an API server would not take the change."""
         try:
             made = self._changed(found)
-            course = Course(self._asking.of(made.start))
-            play_out(course, made, found.evicted)
+            with self._stage.course(made.start) as course:
+                play_out(course, made, found.evicted)
         except InvalidObject:
             return None
         own = self._members(course.pods.values())
@@ -155,7 +158,7 @@ class Rehearsal:
         new = None if jobs else self._new_workload(edits)
         if new is not None and not isinstance(new, _ROLLED_OUT):
             given.append(new)
-        base = Cluster(_with_objects(cluster.objects, given), sources=cluster.sources) if given else cluster
+        base = cluster.like(_with_objects(cluster.objects, given)) if given else cluster
         if jobs:
             return changed(base, Change(delete=tuple(map(_reference_to, jobs)), apply=jobs))
         return changed(base, Change(apply=(new,)) if isinstance(new, _ROLLED_OUT) else Change())

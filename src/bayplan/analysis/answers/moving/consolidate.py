@@ -22,7 +22,7 @@ from bayplan.analysis.answers.drain import Draining, drain_in, nodes_named
 from bayplan.analysis.answers.moving.defrag import SECONDS
 from bayplan.analysis.answers.moving.room import VARIABLES_MAX
 from bayplan.analysis.answers.moving.stock import Fixed, Kind, Lot, Stock, take_stock
-from bayplan.analysis.answers.playing import settled
+from bayplan.analysis.answers.stage import Stage
 from bayplan.analysis.integer_program import IntegerProgram
 from bayplan.core.columns import BoolArray, IntArray
 from bayplan.core.columns.resources import CPU_NAME
@@ -90,11 +90,14 @@ def consolidate(asking: Asking, wish: Wish) -> Consolidation:
     cluster = asking.cluster
     nodes = {obj.metadata.name: obj for obj in cluster.objects if isinstance(obj, Node)}
     names = nodes_named(cluster, (), wish.selector) if wish.selector else sorted(nodes)
-    stock = take_stock(asking, settled(asking))
+    stage = Stage(asking)
+    with stage.course() as course:
+        course.settle()
+        stock = take_stock(asking, course)
     obstacles = _obstacles(asking, stock)
     rows = [row for row, name in enumerate(stock.names) if stock.alive[row] and name in names]
     free_to_go = [row for row in rows if stock.names[row] not in obstacles]
-    search = _Search(asking, stock, free_to_go, wish)
+    search = _Search(stage, stock, free_to_go, wish)
     draining = search.best()
     given_back = [node.node for node in draining.nodes]
     kept = Counter(obstacles[stock.names[row]] for row in rows if stock.names[row] in obstacles)
@@ -121,12 +124,13 @@ def _obstacles(asking: Asking, stock: Stock) -> dict[str, str]:
 class _Search:
     """For as many nodes as possible."""
 
-    def __init__(self, asking: Asking, stock: Stock, rows: Sequence[int], wish: Wish) -> None:
-        self._asking, self._stock, self._rows, self._wish = asking, stock, rows, wish
+    def __init__(self, stage: Stage, stock: Stock, rows: Sequence[int], wish: Wish) -> None:
+        self._stage, self._stock, self._wish = stage, stock, wish
         self._ends = monotonic() + wish.seconds
-        lots = stock.lots_by_node()
-        self._lots = {row: lots.get(row, []) for row in rows}
-        self._pods = {stock.names[row]: sum(len(lot.keys) for lot in self._lots[row]) for row in rows}
+        lots, room = stock.lots_by_node(), _Room(stock)
+        self._rows = [row for row in rows if room.is_there(row, lots.get(row, []))]
+        self._lots = {row: lots.get(row, []) for row in self._rows}
+        self._pods = {stock.names[row]: sum(len(lot.keys) for lot in self._lots[row]) for row in self._rows}
         most = _most_by_amounts(stock, self._lots)
         self._most = most if wish.max_nodes is None else min(most, wish.max_nodes)
         self.bound = self._most
@@ -143,7 +147,7 @@ class _Search:
     def _choose(self, *, likely: bool) -> tuple[list[str], int]:
         """Nodes that could go by resources, and how many could at most."""
         seconds = min(self._wish.seconds * _SHARE_OF_SOLVER, self._ends - monotonic())
-        self._asking.tell("choosing nodes", 0, 0)
+        self._stage.asking.tell("choosing nodes", 0, 0)
         program = _Program(self._stock, self._rows, self._lots, likely=likely)
         if program.size > VARIABLES_MAX or seconds <= 0:
             return [], self._most
@@ -202,8 +206,29 @@ class _Search:
         return sorted(names, key=lambda name: (self._pods[name], name))
 
     def _drained(self, names: Sequence[str]) -> Draining:
-        self._asking.tell(f"nodes being drained: {len(names):,}", 0, 0)
-        return drain_in(settled(self._asking), names)
+        self._stage.asking.tell(f"nodes being drained: {len(names):,}", 0, 0)
+        with self._stage.course() as course:
+            course.settle()
+            return drain_in(course, names)
+
+
+class _Room:
+    """Where single pods could go, whatever else moves: other nodes only fill up while some are drained."""
+
+    def __init__(self, stock: Stock) -> None:
+        self._stock = stock
+        self._free = np.maximum(stock.free, 0)
+        self._allowed: dict[int, BoolArray] = {}  # by kind: (nodes,)
+
+    def is_there(self, row: int, lots: Iterable[Lot]) -> bool:
+        """Whether each pod of the node has room on some other one."""
+        return all(np.count_nonzero(allowed) > allowed[row] for allowed in map(self._nodes_for, lots))
+
+    def _nodes_for(self, lot: Lot) -> BoolArray:
+        kind = lot.kind
+        if id(kind) not in self._allowed:
+            self._allowed[id(kind)] = kind.possible & self._stock.alive & (kind.demand <= self._free).all(1)
+        return self._allowed[id(kind)]
 
 
 def _most_by_amounts(stock: Stock, lots: Mapping[int, Sequence[Lot]]) -> int:

@@ -24,7 +24,7 @@ from bayplan.analysis.answers.moving.goal import Goal, goal_for
 from bayplan.analysis.answers.moving.playing import DoesNotHoldError, Played, Step, play
 from bayplan.analysis.answers.moving.room import Proposal, chained_moves, direct_moves, least_moves, moves_at_least
 from bayplan.analysis.answers.moving.stock import Fixed, Kind, Stock, kind_of, take_stock
-from bayplan.analysis.answers.playing import settled
+from bayplan.analysis.answers.stage import Stage
 from bayplan.analysis.references import not_found
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
@@ -101,40 +101,41 @@ def defrag(
     limits: Limits = Limits(),  # noqa: B008 - never changes
 ) -> Defrag:
     """Raises InvalidObject for a pod that cannot be understood."""
-    goal = goal_for(asking, wanted, namespace)
-    course = settled(asking)
-    if goal.key in course.held_back:
-        raise not_found(f"Pod {goal.key}", f"is not tried, so room would not help: {course.held_back[goal.key]}")
-    pending = course.waiting.get(goal.key)
-    if goal.is_new:
-        # What it needs is there; whether it fits is asked below, of a course of its own.
-        for obj in (*goal.along, *goal.own):
-            course.cache.add(obj)
-    pod = pending.pod if pending is not None else goal.pod
-    profile = asking.profile_of(pod)
-    kind = kind_of(profile, course.cache.info(pod), course.cache.view())
-    stock = take_stock(asking, course, goal.siblings)  # after the pod, which may ask for what nobody else does
-    today = _today(asking, goal)
+    goal, stage = goal_for(asking, wanted, namespace), Stage(asking)
+    with stage.course() as course:
+        course.settle()
+        if goal.key in course.held_back:
+            raise not_found(f"Pod {goal.key}", f"is not tried, so room would not help: {course.held_back[goal.key]}")
+        pending = course.waiting.get(goal.key)
+        if goal.is_new:
+            # What it needs is there; whether it fits is asked below, of a course of its own.
+            for obj in (*goal.along, *goal.own):
+                course.cache.add(obj)
+        pod = pending.pod if pending is not None else goal.pod
+        kind = kind_of(asking.profile_of(pod), course.cache.info(pod), course.cache.view())
+        stock = take_stock(asking, course, goal.siblings)  # after the pod, which may ask for what nobody else does
+    today = _today(stage, goal)
     # The scheduler will not wait for moves: a pending pod that can preempt does so first.
     if today is not None and not (goal.is_new and today.victims):
         return Defrag(goal.name, goal.key, goal.is_new, runs_on=today.node, evicts=today.victims)
-    found = _Search(asking, goal, stock, kind, limits).answer()
+    found = _Search(stage, goal, stock, kind, limits).answer()
     return found if today is None else replace(found, evicts=today.victims)
 
 
-def _today(asking: Asking, goal: Goal) -> Arrival | None:
+def _today(stage: Stage, goal: Goal) -> Arrival | None:
     """Where the pod goes without any moves, and what it preempts there."""
-    course = settled(asking)
-    goal.create(course)
-    course.settle()
+    with stage.course() as course:
+        course.settle()
+        goal.create(course)
+        course.settle()
     return next((each for each in reversed(course.arrivals) if each.pod == goal.key), None)
 
 
 class _Search:
     """For the fewest moves that hold."""
 
-    def __init__(self, asking: Asking, goal: Goal, stock: Stock, wanted: Kind, limits: Limits) -> None:
-        self._asking, self._goal, self._stock, self._wanted = asking, goal, stock, wanted
+    def __init__(self, stage: Stage, goal: Goal, stock: Stock, wanted: Kind, limits: Limits) -> None:
+        self._stage, self._goal, self._stock, self._wanted = stage, goal, stock, wanted
         self._max_moves, seconds = limits.moves, limits.seconds
         self._ends = monotonic() + seconds
         self._direct_ends = self._ends - seconds * (_SHARE_FOR_CHAINS + _SHARE_FOR_BOUNDS)
@@ -180,7 +181,7 @@ class _Search:
 
     def _told(self, what: str, rows: Sequence[int]) -> Iterator[int]:
         for number, row in enumerate(rows):
-            self._asking.tell(what, number, len(rows))
+            self._stage.asking.tell(what, number, len(rows))
             yield row
 
     def _try_direct(self) -> None:
@@ -220,7 +221,7 @@ class _Search:
             if proposal.moves is None or len(proposal.moves) >= self._fewest:
                 return
             try:
-                self._best = play(self._asking, self._goal, self._stock.names[row], proposal.moves)
+                self._best = play(self._stage, self._goal, self._stock.names[row], proposal.moves)
                 return
             except DoesNotHoldError as error:
                 self._failures[str(error)] += 1

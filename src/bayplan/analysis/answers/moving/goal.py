@@ -14,7 +14,7 @@ from bayplan.analysis.answers.owners import workload_of
 from bayplan.analysis.answers.pod_patterns import patterns
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.references import POD, Reference, not_found, parse_reference
-from bayplan.controllers.ownership import Ownership, is_terminal
+from bayplan.controllers.ownership import is_terminal
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 
@@ -69,13 +69,13 @@ def _new_goal(asking: Asking, name: str, pods: list[str], workloads: list[str], 
 
 
 def _pending_of(cluster: Cluster, workload: Reference) -> list[str]:
-    ownership = Ownership(cluster.objects)
+    ownership = cluster.ownership
     keys = cluster.pending_pods()
     return [key for key in keys if workload_of(cluster.find_pod(key), ownership) == workload]
 
 
 def _siblings(cluster: Cluster, pod: Pod) -> frozenset[str]:
-    ownership = Ownership(cluster.objects)
+    ownership = cluster.ownership
     workload = workload_of(pod, ownership)
     if workload.kind == POD:
         return frozenset()

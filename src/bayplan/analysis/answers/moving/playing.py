@@ -18,7 +18,7 @@ from bayplan.analysis.answers.course import Cause, Course
 from bayplan.analysis.answers.drain import cordoned
 from bayplan.analysis.answers.moving.goal import Goal
 from bayplan.analysis.answers.moving.room import Move
-from bayplan.analysis.answers.playing import settled
+from bayplan.analysis.answers.stage import Stage
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.cycle import attempt
 from bayplan.model.pod import Pod
@@ -64,19 +64,26 @@ class DoesNotHoldError(Exception):
         self.move = move  # that cannot go where it should
 
 
-def play(asking: Asking, goal: Goal, target: str, moves: Sequence[Move]) -> Played:
+def play(stage: Stage, goal: Goal, target: str, moves: Sequence[Move]) -> Played:
     """Let pods go where the scheduler puts them or, where that does not work, where the moves say.
 
     Raises DoesNotHoldError.
     """
     try:
-        return _play(asking, goal, target, moves, steering=False)
+        return _play(stage, goal, target, moves, steering=False)
     except DoesNotHoldError:
-        return _play(asking, goal, target, moves, steering=True)
+        return _play(stage, goal, target, moves, steering=True)
 
 
-def _play(asking: Asking, goal: Goal, target: str, moves: Sequence[Move], *, steering: bool) -> Played:
-    course = settled(asking)
+def _play(stage: Stage, goal: Goal, target: str, moves: Sequence[Move], *, steering: bool) -> Played:
+    with stage.course() as course:
+        course.settle()
+        return _play_in(course, stage.asking, goal, target, moves, steering=steering)
+
+
+def _play_in(
+    course: Course, asking: Asking, goal: Goal, target: str, moves: Sequence[Move], *, steering: bool
+) -> Played:
     pending = {*course.waiting, *course.held_back}
     since = len(course.departures)
     held = "" if course.nodes[target].spec.unschedulable else target
@@ -134,7 +141,7 @@ def _steer(asking: Asking, course: Course, move: Move, cordons: ExitStack) -> li
         raise DoesNotHoldError(f"{move.pod} is not recreated", move)
     steered: list[str] = []
     while True:
-        view, info = course.cache.view(), course.cache.info(waiting.pod)
+        info, view = course.cache.info(waiting.pod), course.cache.view()
         found = attempt(asking.profile_of(waiting.pod), info, view)
         best = [view.nodes.names[row] for row in found.scored.best_rows()] if found.scored is not None else []
         names = {view.nodes.names[row] for row in found.scored.rows} if found.scored is not None else set()

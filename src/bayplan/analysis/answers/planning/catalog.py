@@ -14,14 +14,14 @@ from typing import Any
 
 from bayplan.admission import admit
 from bayplan.analysis.answers.given_amounts import fault_in_amount
-from bayplan.analysis.answers.nodes_needed import INSTANCE_TYPE, NODES_MAX
+from bayplan.analysis.answers.nodes_needed import NODES_MAX
 from bayplan.analysis.simulation.inputs.recorded_trace import is_object_name
 from bayplan.core.columns.resources import PODS_NAME
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.node import Node
 from bayplan.model.reading import from_dicts
 from bayplan.model.structs import replace
-from bayplan.model.well_known import HOSTNAME, TAINT_EFFECTS, ZONE
+from bayplan.model.well_known import HOSTNAME, INSTANCE_TYPE, TAINT_EFFECTS, ZONE
 from bayplan.model.yaml_documents import YamlError, parse_yaml
 
 _FIELDS = ("name", "capacity", "price", "labels", "taints", "zones", "max")

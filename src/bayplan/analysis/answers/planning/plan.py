@@ -21,7 +21,7 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.course import Cause, Course
 from bayplan.analysis.answers.drain import cordoned
 from bayplan.analysis.answers.moving.stock import Kind, kind_of
-from bayplan.analysis.answers.nodes_needed import INSTANCE_TYPE, daemons_on
+from bayplan.analysis.answers.nodes_needed import daemons_on
 from bayplan.analysis.answers.planning.catalog import NodeType
 from bayplan.analysis.answers.planning.purchase import Batch, Market, cheapest, fitting
 from bayplan.analysis.cluster import Cluster
@@ -34,6 +34,7 @@ from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodStatus
 from bayplan.model.structs import replace
+from bayplan.model.well_known import INSTANCE_TYPE
 from bayplan.model.well_known import ZONE as ZONE_LABEL
 
 SECONDS = 30.0
@@ -306,7 +307,7 @@ class _Search:
                 taken[node.metadata.name] = node
         known = {obj.metadata.name for obj in self._asking.cluster.objects if isinstance(obj, Node)}
         new = [node for name, node in taken.items() if name not in known]
-        course = Course(self._asking.of(Cluster([*self._asking.cluster.objects, *new])))
+        course = Course(self._asking.of(self._asking.cluster.like([*self._asking.cluster.objects, *new])))
         course.settle()
         return course
 

@@ -100,6 +100,9 @@ def _apply(step: Step, folder: Path) -> Command:
         if found.skipped:
             raise BadStep("apply", f"these kinds do not affect scheduling: {', '.join(sorted(found.skipped))}")
         objects += found.objects
+    unknown = sorted({type(obj).__name__ for obj in objects} - KINDS.keys())
+    if unknown:
+        raise BadStep("apply", f"these kinds are not simulated: {', '.join(unknown)}")
     return Apply(tuple(objects))
 
 

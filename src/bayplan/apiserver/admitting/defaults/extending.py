@@ -9,6 +9,7 @@ from bayplan.apiserver.admitting.documents import Document
 
 _HTTPS_PORT = 443
 _WEBHOOK_SECONDS = 10
+_PRECEDENCE = 1000
 
 
 def default_definition(definition: Document) -> None:
@@ -26,6 +27,12 @@ def default_definition(definition: Document) -> None:
 
 def _default_service(caller: Document) -> None:
     service = caller.get("clientConfig", {}).get("service")
+    if service is not None:
+        service.setdefault("port", _HTTPS_PORT)
+
+
+def default_api_service(api_service: Document) -> None:
+    service = api_service["spec"].get("service")
     if service is not None:
         service.setdefault("port", _HTTPS_PORT)
 
@@ -74,7 +81,8 @@ def _default_matching_of(spec: Document, name: str) -> None:
 
 
 def default_flow_schema(schema: Document) -> None:
-    schema["spec"].setdefault("matchingPrecedence", 1000)
+    if not schema["spec"].get("matchingPrecedence"):
+        schema["spec"]["matchingPrecedence"] = _PRECEDENCE
 
 
 def default_priority_level(level: Document) -> None:
@@ -86,7 +94,7 @@ def default_priority_level(level: Document) -> None:
         queuing = spec["limited"].get("limitResponse", {}).get("queuing")
         if queuing is not None:
             for name, value in (("handSize", 8), ("queues", 64), ("queueLengthLimit", 50)):
-                queuing.setdefault(name, value)
+                queuing[name] = queuing.get(name) or value
 
 
 def _default_shares(limits: Document, shares: int) -> None:

@@ -21,8 +21,8 @@ def default_network_policy(policy: Document) -> None:
 
 def default_ingress_class(ingress_class: Document) -> None:
     parameters = ingress_class["spec"].get("parameters")
-    if parameters is not None:
-        parameters.setdefault("scope", "Cluster")
+    if parameters is not None and parameters.get("scope") is None:
+        parameters["scope"] = "Cluster"
 
 
 def default_endpoint_slice(endpoint_slice: Document) -> None:

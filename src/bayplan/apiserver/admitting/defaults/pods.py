@@ -151,6 +151,8 @@ def _default_items(source: Document) -> None:
 def _default_projected(source: Document) -> None:
     source.setdefault("defaultMode", _FILE_MODE)
     for projection in source.get("sources") or ():
+        # Off by default in this version: the server drops them, and leaves an empty source.
+        projection.pop("clusterTrustBundle", None)
         if "serviceAccountToken" in projection:
             projection["serviceAccountToken"].setdefault("expirationSeconds", _TOKEN_SECONDS)
         if "downwardAPI" in projection:

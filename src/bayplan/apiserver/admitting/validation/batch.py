@@ -6,7 +6,7 @@ from bayplan.admission.time_zones import find_time_zone
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.selecting_labels import matches
-from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.faults import Faults, shown_labels
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.pods.spec import check_template
@@ -46,7 +46,7 @@ def _check_generated(job: Document, faults: Faults) -> None:
     labels = spec["template"].get("metadata", {}).get("labels", {})
     for key, value in labels_of_job(metadata.get("name", ""), metadata.get("uid", "")).items():
         if labels.get(key) != value:
-            faults.invalid("spec.template.metadata.labels", labels or None, f"must be '{value}'")
+            faults.invalid("spec.template.metadata.labels", shown_labels(labels), f"must be '{value}'")
 
 
 def _check_selected_spec(spec: Document, faults: Faults) -> None:
@@ -58,7 +58,7 @@ def _check_selected_spec(spec: Document, faults: Faults) -> None:
     check_label_selector(selector, faults, "spec.selector")
     labels = spec["template"].get("metadata", {}).get("labels", {})
     if not matches(selector, labels):
-        faults.invalid("spec.template.metadata.labels", labels or None, UNMATCHED)
+        faults.invalid("spec.template.metadata.labels", shown_labels(labels), UNMATCHED)
 
 
 def _check_job_spec(spec: Document, faults: Faults, path: Path) -> None:

@@ -8,7 +8,7 @@ decided elsewhere.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bayplan.apiserver.admitting.documents import Path
@@ -72,12 +72,33 @@ class Faults(list[Cause]):
         if number is not None and number < 0:
             self.invalid(path, number, NEGATIVE)
 
+    def named(self, path: Path, name: str | None, rule: Callable[[str], tuple[str, ...]], text: str = "") -> None:
+        """A fault for a missing name, and those of the rule for any other."""
+        if not name:
+            self.required(path, text)
+        else:
+            self.all_invalid(path, name, rule(name))
+
+    def named_if_given(self, path: Path, name: str | None, rule: Callable[[str], tuple[str, ...]]) -> None:
+        if name:
+            self.all_invalid(path, name, rule(name))
+
+    def supported(self, path: Path, value: str | None, supported: Iterable[str]) -> None:
+        """A fault unless the value is missing or one of the supported ones; an empty one is none of them."""
+        if value is not None and value not in supported:
+            self.unsupported(path, value, supported)
+
     def one_of(self, path: Path, value: str | None, supported: Iterable[str]) -> None:
         """A fault unless the value is one of the supported ones; an empty one is missing."""
         if not value:
             self.required(path)
         elif value not in supported:
             self.unsupported(path, value, supported)
+
+
+def shown_labels(labels: Mapping[str, str]) -> dict[str, str] | None:
+    """A map as Go shows it: in the order of its keys, and null where there is none."""
+    return dict(sorted(labels.items())) or None
 
 
 def shown(value: Any) -> str:

@@ -193,6 +193,12 @@ def is_address(text: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=4096)
+def address_faults(text: str) -> tuple[str, ...]:
+    """Of a name that is an IP address in its one way of being written."""
+    return () if is_address(text) else ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
+
+
 def is_network(text: str) -> bool:
     """Whether it is a range of addresses such as 10.0.0.0/8."""
     try:

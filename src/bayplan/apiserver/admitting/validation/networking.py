@@ -1,14 +1,22 @@
-"""Checks of ingresses and network policies. Upstream: pkg/apis/networking/validation/validation.go (v1.36)."""
+"""Checks of ingresses, network policies, classes and addresses.
+
+Upstream: pkg/apis/networking/validation/validation.go (v1.36).
+"""
 
 from __future__ import annotations
 
+import re
+
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.core import check_network
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import (
     is_address,
+    is_network,
     label_faults,
+    path_segment_faults,
     port_name_faults,
     port_number_faults,
     subdomain_faults,
@@ -19,6 +27,10 @@ _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _BAD_PARTS = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_ENDS = ("/..", "/.")
 _DIRECTIONS = ("Ingress", "Egress")
+_FAMILIES = ("IPv4", "IPv6")
+_SCOPES = ("Cluster", "Namespace")
+_CONTROLLER_MAX = 250
+_HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 
 
@@ -153,3 +165,97 @@ def _check_peer(peer: Document, faults: Faults, path: Path) -> None:
         faults.required(path, "must specify a peer")
     elif block is not None and len(peer) > 1:
         faults.forbidden(path, "may not specify both ipBlock and another peer")
+
+
+def check_ingress_class(ingress_class: Document, faults: Faults) -> None:
+    spec = ingress_class["spec"]
+    controller = spec.get("controller", "")
+    if len(controller.encode()) > _CONTROLLER_MAX:
+        faults.too_long("spec.controller", _CONTROLLER_MAX)
+    check_domain_prefixed_path(controller, faults, "spec.controller")
+    parameters = spec.get("parameters")
+    if parameters is not None:
+        _check_class_parameters(parameters, faults, "spec.parameters")
+
+
+def check_domain_prefixed_path(text: str, faults: Faults, path: Path) -> None:
+    """Of a name such as example.com/what."""
+    if not text:
+        faults.required(path)
+        return
+    host, _, rest = text.partition("/")
+    if not host or not rest:
+        faults.invalid(path, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        return
+    faults.all_invalid(path, host, subdomain_faults(host))
+    if not re.fullmatch(_HTTP_PATH, rest):
+        faults.invalid(path, rest, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
+
+
+def _check_class_parameters(parameters: Document, faults: Faults, path: Path) -> None:
+    group, scope, namespace = (parameters.get(field) for field in ("apiGroup", "scope", "namespace"))
+    if group is not None:
+        faults.all_invalid(f"{path}.apiGroup", group, subdomain_faults(group))
+    for field in ("kind", "name"):
+        faults.named(f"{path}.{field}", parameters[field], path_segment_faults)
+    if scope is None:
+        faults.required(f"{path}.scope")
+    elif scope not in _SCOPES:
+        faults.unsupported(f"{path}.scope", scope, _SCOPES)
+    elif scope == "Namespace":
+        if namespace is None:
+            faults.required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'")
+        else:
+            faults.all_invalid(f"{path}.namespace", namespace, label_faults(namespace))
+    elif namespace is not None:
+        faults.forbidden(f"{path}.namespace", "`parameters.scope` is set to 'Cluster'")
+
+
+def check_ingress_class_update(new: Document, old: Document, faults: Faults) -> None:
+    faults.immutable("spec.controller", new["spec"].get("controller", ""), old["spec"].get("controller", ""))
+
+
+def check_ip_address(address: Document, faults: Faults) -> None:
+    parent = address["spec"].get("parentRef")
+    path = "spec.parentRef"
+    if parent is None:
+        faults.required(path)
+        return
+    faults.named_if_given(f"{path}.group", parent.get("group"), subdomain_faults)
+    faults.named(f"{path}.resource", parent.get("resource"), path_segment_faults)
+    faults.named(f"{path}.name", parent.get("name"), path_segment_faults)
+    faults.named_if_given(f"{path}.namespace", parent.get("namespace"), path_segment_faults)
+
+
+def check_ip_address_update(new: Document, old: Document, faults: Faults) -> None:
+    parent = new["spec"].get("parentRef")
+    shown = None if parent is None else internal(parent, "ParentReference")
+    faults.immutable("spec.parentRef", parent, old["spec"].get("parentRef"), shown)
+
+
+def check_service_cidr(cidr: Document, faults: Faults) -> None:
+    cidrs = cidr["spec"].get("cidrs") or []
+    if not cidrs:
+        faults.required("spec.cidrs", "at least one CIDR required")
+        return
+    if len(cidrs) > len(_FAMILIES):
+        faults.invalid("spec.cidrs", {"CIDRs": cidrs}, "may only hold up to 2 values")
+        return
+    for position, each in enumerate(cidrs):
+        check_network(each, faults, f"spec.cidrs[{position}]")
+    families = [":" in each for each in cidrs if is_network(each)]
+    if len(families) > 1 and families[0] == families[1]:
+        text = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+        faults.invalid("spec.cidrs", cidrs, text)
+
+
+def check_service_cidr_update(new: Document, old: Document, faults: Faults) -> None:
+    cidrs, before = new["spec"].get("cidrs") or [], old["spec"].get("cidrs") or []
+    grows = len(before) == 1 and len(cidrs) == len(_FAMILIES)
+    if len(cidrs) != len(before) and not grows:
+        faults.immutable("spec.cidrs", cidrs, before)
+        return
+    for position, each in enumerate(before):
+        faults.immutable(f"spec.cidrs[{position}]", cidrs[position], each)
+    if grows:
+        check_service_cidr(new, faults)

@@ -1,29 +1,49 @@
-"""Checks of claims, persistent volumes and storage classes.
+"""Checks of claims and persistent volumes.
 
-Sources of volumes are only counted, save for directories of nodes. Upstream:
-pkg/apis/core/validation/validation.go, pkg/apis/storage/validation (v1.36).
+Upstream: pkg/apis/core/validation/validation.go (v1.36).
 """
 
 from __future__ import annotations
 
+from posixpath import normpath
+
 from bayplan.apiserver.admitting.documents import Document, Path
-from bayplan.apiserver.admitting.internal_form import difference
+from bayplan.apiserver.admitting.internal_form import difference, internal
 from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
-from bayplan.apiserver.admitting.validation.names import subdomain_faults
+from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
 from bayplan.apiserver.admitting.validation.pods.placement import check_node_selector
+from bayplan.apiserver.admitting.validation.volume_sources import (
+    MORE_THAN_ONE,
+    check_local,
+    check_persistent_csi,
+    check_persistent_secret,
+    check_required,
+)
 from bayplan.core.plugins.volume_restrictions import READ_WRITE_ONCE_POD
-from bayplan.model.names import label_key_faults
 from bayplan.model.quantity import parse_quantity
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
 _VOLUME_RECLAIM = ("Delete", "Recycle", "Retain")
-_CLASS_RECLAIM = ("Delete", "Retain")
-_BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
 _CLAIM_IMMUTABLE = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
+_NOT_INLINE = "may not be specified in the context of inline volumes"
+_CLASS_FIELDS = ("storageClassName", "volumeMode", "volumeAttributesClassName")
+_PORTAL_MAX = 64
+_LONG_PORTAL = (
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
+    "if iscsi.initiatorName is specified."
+)
+#: Sources of persistent volumes, in the order in which the server looks at them.
+_SOURCES = (
+    *("hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte"),
+    *("cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk"),
+    *("portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"),
+)
+#: Where the server misnames them.
+SHOWN_SOURCES = {"gcePersistentDisk": "persistentDisk"}
 # Fields of a volume's spec that say something else than where the data is.
 _NO_SOURCES = frozenset(
     {
@@ -105,73 +125,138 @@ def _storage(spec: Document) -> int:
 
 
 def check_volume(volume: Document, faults: Faults) -> None:
-    spec = volume["spec"]
+    name = volume["metadata"].get("name", "")
+    check_volume_spec(volume["spec"], faults, "spec", name=name)
+
+
+def check_volume_spec(spec: Document, faults: Faults, path: Path, *, is_inline: bool = False, name: str = "") -> None:
+    """Of a volume, or of one that stands within something else and has no claim."""
+    if is_inline:
+        _check_inline(spec, faults, path)
     modes = spec.get("accessModes", ())
     if not modes:
-        faults.required("spec.accessModes")
-    _check_access_modes(modes, faults, "spec.accessModes")
-    _check_capacity(spec.get("capacity", {}), faults, "spec.capacity")
-    policy = spec.get("persistentVolumeReclaimPolicy")
-    if policy and policy not in _VOLUME_RECLAIM:
-        faults.unsupported("spec.persistentVolumeReclaimPolicy", policy, _VOLUME_RECLAIM)
-    affinity = spec.get("nodeAffinity")
+        faults.required(f"{path}.accessModes")
+    _check_access_modes(modes, faults, f"{path}.accessModes")
+    policy, affinity = spec.get("persistentVolumeReclaimPolicy"), spec.get("nodeAffinity")
+    if not is_inline:
+        _check_capacity(spec.get("capacity", {}), faults, f"{path}.capacity")
+        if policy:
+            faults.supported(f"{path}.persistentVolumeReclaimPolicy", policy, _VOLUME_RECLAIM)
+    elif policy not in (None, "", "Retain"):
+        text = "may only be Retain in the context of inline volumes"
+        faults.forbidden(f"{path}.persistentVolumeReclaimPolicy", text)
     if affinity is not None:
-        if "required" in affinity:
-            check_node_selector(affinity["required"], faults, "spec.nodeAffinity.required")
-        else:
-            faults.required("spec.nodeAffinity.required", "must specify required node constraints")
-    _check_sources(spec, faults)
-    _check_class_name(spec.get("storageClassName"), faults, "spec.storageClassName")
-    if spec.get("volumeMode") not in _VOLUME_MODES:
-        faults.unsupported("spec.volumeMode", spec.get("volumeMode"), _VOLUME_MODES)
+        _check_volume_affinity(affinity, faults, f"{path}.nodeAffinity", is_inline=is_inline)
+    _check_sources(spec, name, faults, path)
+    _check_classes(spec, faults, path, is_inline=is_inline)
+
+
+def _check_inline(spec: Document, faults: Faults, path: Path) -> None:
+    for field in ("claimRef", "capacity"):
+        if field in spec:
+            faults.forbidden(f"{path}.{field}", _NOT_INLINE)
+    if "csi" not in spec:
+        faults.required(f"{path}.csi", "has to be specified in the context of inline volumes")
+
+
+def _check_volume_affinity(affinity: Document, faults: Faults, path: Path, *, is_inline: bool) -> None:
+    if is_inline:
+        faults.forbidden(path, _NOT_INLINE)
+    elif "required" in affinity:
+        check_node_selector(affinity["required"], faults, f"{path}.required")
+    else:
+        faults.required(f"{path}.required", "must specify required node constraints")
 
 
 def _check_capacity(capacity: dict[str, str], faults: Faults, path: Path) -> None:
     if not capacity:
         faults.required(path)
     if set(capacity) != {"storage"}:
-        faults.unsupported(path, capacity or None, ("storage",))
+        faults.unsupported(path, dict(sorted(capacity.items())) or None, ("storage",))
     for name, raw in capacity.items():
+        if parse_quantity(raw) < 0:
+            faults.invalid(f"{path}[{name}]", raw, "must be a valid resource quantity")
         if parse_quantity(raw) <= 0:
             faults.invalid(f"{path}[{name}]", raw, NOT_POSITIVE)
 
 
-def _check_sources(spec: Document, faults: Faults) -> None:
-    sources = [field for field in spec if field not in _NO_SOURCES]
-    if not sources:
-        faults.required("spec", "must specify a volume type")
-    for field in sources[1:]:
-        faults.forbidden(f"spec.{field}", "may not specify more than 1 volume type")
-    if "hostPath" in spec and not spec["hostPath"]["path"]:
-        faults.required("spec.hostPath.path")
-    if "local" in spec and "nodeAffinity" not in spec:
-        faults.required("spec.nodeAffinity", "Local volume requires node affinity")
+def _check_sources(spec: Document, name: str, faults: Faults, path: Path) -> None:
+    found = False
+    for field in _SOURCES:
+        if field not in spec:
+            continue
+        source, at = spec[field], f"{path}.{SHOWN_SOURCES.get(field, field)}"
+        # The real server does not count these.
+        if found and field != "flexVolume":
+            at = f"{path}.cephFS" if field == "cephfs" else f"{path}.{field}"
+            faults.forbidden(at, MORE_THAN_ONE)
+            continue
+        found = True
+        _check_source(field, source, faults, at)
+        if field == "iscsi" and "initiatorName" in source and len(f"{name}:{source['targetPortal']}") > _PORTAL_MAX:
+            faults.invalid(f"{at}.targetportal", source["targetPortal"], _LONG_PORTAL)
+        if field == "local" and "nodeAffinity" not in spec:
+            faults.required(f"{path}.nodeAffinity", "Local volume requires node affinity")
+    if not found:
+        faults.required(path, "must specify a volume type")
+    at_root = "hostPath" in spec and normpath(spec["hostPath"]["path"]) in ("/", "//")
+    if at_root and spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+        text = "may not be 'recycle' for a hostPath mount of '/'"
+        faults.forbidden(f"{path}.persistentVolumeReclaimPolicy", text)
+
+
+def _check_source(kind: str, source: Document, faults: Faults, path: Path) -> None:
+    if kind == "csi":
+        check_persistent_csi(source, faults, path)
+    elif kind == "local":
+        check_local(source, faults, path)
+    else:
+        check_required(kind, source, faults, path)
+    if kind == "cinder":
+        check_persistent_secret(source, faults, path)
+    if kind == "storageos" and "secretRef" in source and not source["secretRef"].get("namespace"):
+        faults.required(f"{path}.secretRef.namespace")
+    if kind == "azureFile" and source.get("secretNamespace") == "":
+        faults.required(f"{path}.secretNamespace")
+    namespace = source.get("endpointsNamespace")
+    if kind == "glusterfs" and namespace is not None:
+        text = ("if the endpointnamespace is set, it must be a valid namespace name",)
+        faults.all_invalid(f"{path}.endpointsNamespace", namespace, label_faults(namespace) if namespace else text)
+
+
+def _check_classes(spec: Document, faults: Faults, path: Path, *, is_inline: bool) -> None:
+    name, mode, attributes = (spec.get(field) for field in _CLASS_FIELDS)
+    if is_inline:
+        if name:
+            faults.forbidden(f"{path}.storageClassName", _NOT_INLINE)
+        if mode not in (None, "Filesystem"):
+            text = "may not specify volumeMode other than Filesystem in the context of inline volumes"
+            faults.forbidden(f"{path}.volumeMode", text)
+    else:
+        _check_class_name(name, faults, f"{path}.storageClassName")
+        faults.supported(f"{path}.volumeMode", mode, _VOLUME_MODES)
+    if attributes is not None and not is_inline:
+        at = f"{path}.volumeAttributesClassName"
+        faults.named(at, attributes, subdomain_faults, "an empty string is disallowed")
+        if "csi" not in spec:
+            faults.required(f"{path}.csi", "has to be specified when using volumeAttributesClassName")
 
 
 def check_volume_update(new: Document, old: Document, faults: Faults) -> None:
-    check_volume(new, faults)
-    source, before = ({k: v for k, v in spec.items() if k not in _NO_SOURCES} for spec in (new["spec"], old["spec"]))
+    spec, standing = new["spec"], old["spec"]
+    source, before = ({k: v for k, v in each.items() if k not in _NO_SOURCES} for each in (spec, standing))
+    secret = "controllerExpandSecretRef"
+    if "csi" in before and "csi" in source and secret not in before["csi"]:
+        source["csi"] = {name: value for name, value in source["csi"].items() if name != secret}
     if source != before:
         changes = difference(before, source, "PersistentVolumeSource")
         text = f"spec.persistentvolumesource is immutable after creation\n{changes}"
         faults.forbidden("spec.persistentvolumesource", text)
-    faults.immutable("volumeMode", new["spec"].get("volumeMode"), old["spec"].get("volumeMode"))
-
-
-def check_storage_class(storage_class: Document, faults: Faults) -> None:
-    provisioner = storage_class["provisioner"]
-    if not provisioner:
-        faults.required("provisioner")
-    else:
-        faults.all_invalid("provisioner", provisioner.lower(), label_key_faults(provisioner.lower()))
-    policy = storage_class.get("reclaimPolicy")
-    if policy and policy not in _CLASS_RECLAIM:
-        faults.unsupported("reclaimPolicy", policy, _CLASS_RECLAIM)
-    mode = storage_class.get("volumeBindingMode")
-    if mode not in _BINDING_MODES:
-        faults.unsupported("volumeBindingMode", mode, _BINDING_MODES)
-
-
-def check_storage_class_update(new: Document, old: Document, faults: Faults) -> None:
-    for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-        faults.immutable(field, new.get(field), old.get(field))
+    faults.immutable("volumeMode", spec.get("volumeMode"), standing.get("volumeMode"))
+    affinity = standing.get("nodeAffinity")
+    if affinity is not None and spec.get("nodeAffinity") != affinity:
+        shown = spec.get("nodeAffinity")
+        shown = None if shown is None else internal(shown, "VolumeNodeAffinity")
+        faults.invalid("nodeAffinity", shown, "field is immutable, except for updating from beta label to GA")
+    if standing.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:
+        faults.forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from bayplan.apiserver.admitting.defaults.extending import default_mutating_webhooks, default_validating_webhooks
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.tables.api_policies import WEBHOOK_CONFIGURATIONS
+
+_NOT_CALLED: Final = "this cluster calls no webhooks; admission policies in CEL are enforced"
 
 VALIDATING_WEBHOOKS = Kind(
     "admissionregistration.k8s.io/v1",
     "ValidatingWebhookConfiguration",
     defaults=default_validating_webhooks,
     watched=("webhooks",),
+    without_effect=_NOT_CALLED,
     printer=WEBHOOK_CONFIGURATIONS,
 )
 MUTATING_WEBHOOKS = Kind(
@@ -18,5 +23,6 @@ MUTATING_WEBHOOKS = Kind(
     "MutatingWebhookConfiguration",
     defaults=default_mutating_webhooks,
     watched=("webhooks",),
+    without_effect=_NOT_CALLED,
     printer=WEBHOOK_CONFIGURATIONS,
 )

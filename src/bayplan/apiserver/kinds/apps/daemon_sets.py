@@ -7,6 +7,7 @@ from typing import Final
 from bayplan.apiserver.admitting.defaults.apps import default_daemon_set
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.validation.workloads import check_daemon_set, check_selector_update
+from bayplan.apiserver.admitting.warnings.pods import warn_of_template
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.statuses.workloads import completed_counts
 from bayplan.apiserver.tables.workloads import DAEMON_SETS
@@ -34,6 +35,7 @@ DAEMON_SET = Kind(
     check=check_daemon_set,
     immutable=check_selector_update,
     watched=("spec",),
+    warn=warn_of_template("spec", "template", named=False),
     printer=DAEMON_SETS,
     completed_status=completed_counts,
 )

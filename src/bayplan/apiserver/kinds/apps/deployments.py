@@ -6,6 +6,7 @@ from bayplan.apiserver.admitting.defaults.apps import default_deployment, defaul
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.keeping import keep
 from bayplan.apiserver.admitting.validation.workloads import check_deployment, check_replica_set, check_selector_update
+from bayplan.apiserver.admitting.warnings.pods import warn_of_template
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.statuses.workloads import completed_counts, completed_deployment
 from bayplan.apiserver.tables.workloads import DEPLOYMENTS, REPLICA_SETS
@@ -25,6 +26,7 @@ DEPLOYMENT = Kind(
     watched=("spec",),
     watched_metadata=("annotations",),
     kept_by_status=("labels",),
+    warn=warn_of_template("spec", "template"),
     printer=DEPLOYMENTS,
     completed_status=completed_deployment,
 )
@@ -35,6 +37,7 @@ REPLICA_SET = Kind(
     check=check_replica_set,
     immutable=check_selector_update,
     watched=("spec",),
+    warn=warn_of_template("spec", "template"),
     printer=REPLICA_SETS,
     completed_status=completed_counts,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bayplan.apiserver.admitting.defaults.apps import default_stateful_set
 from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.workloads import check_stateful_set, check_stateful_set_update
+from bayplan.apiserver.admitting.warnings.pods import warn_of_template
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.statuses.workloads import completed_counts
 from bayplan.apiserver.tables.workloads import CONTROLLER_REVISIONS, STATEFUL_SETS
@@ -17,6 +18,7 @@ STATEFUL_SET = Kind(
     check_update=check_stateful_set_update,
     name_rule=label_faults,
     watched=("spec",),
+    warn=warn_of_template("spec", "template", named=False),
     printer=STATEFUL_SETS,
     completed_status=completed_counts,
 )

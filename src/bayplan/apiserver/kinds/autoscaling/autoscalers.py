@@ -52,6 +52,7 @@ def _cpu(metrics: Any, part: str) -> Any:
 AUTOSCALER = Kind(
     "autoscaling/v2",
     "HorizontalPodAutoscaler",
+    without_effect="nothing is measured, and so nothing is scaled",
     defaults=default_autoscaler_v2,
     check=check_autoscaler,
     printer=HORIZONTAL_POD_AUTOSCALERS,

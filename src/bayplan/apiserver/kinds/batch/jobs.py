@@ -10,6 +10,7 @@ from bayplan.apiserver.admitting.validation.batch import (
     check_job,
     check_job_update,
 )
+from bayplan.apiserver.admitting.warnings.pods import warn_of_template
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, number
 from bayplan.apiserver.statuses.workloads import completed_job
@@ -38,6 +39,7 @@ JOB = Kind(
     check=check_job,
     check_update=check_job_update,
     watched=("spec",),
+    warn=warn_of_template("spec", "template"),
     printer=JOBS,
     selectable=SelectableFields(
         {**METADATA, "status.successful": number("status", "succeeded")}, "field label {quoted} not supported for Job"
@@ -51,5 +53,6 @@ CRON_JOB = Kind(
     check=check_cron_job,
     check_update=check_cron_job_update,
     watched=("spec",),
+    warn=warn_of_template("spec", "jobTemplate", "spec", "template"),
     printer=CRON_JOBS,
 )

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.selecting.selectable_fields import NAME_ONLY, SelectableFields, fields
 from bayplan.apiserver.tables.configuration import CERTIFICATE_SIGNING_REQUESTS
 
+
+def approved(old: Document, new: Document, time: str) -> Document:
+    """A CertificateSigningRequest with the conditions that were written, and with the certificate that it had."""
+    # Upstream: pkg/registry/certificates/certificates/strategy.go csrApprovalStrategy (v1.36).
+    status = {field: value for field, value in (new.get("status") or {}).items() if field != "certificate"}
+    before = old.get("status") or {}
+    if "certificate" in before:
+        status["certificate"] = before["certificate"]
+    known = {(one.get("type"), one.get("status")): one for one in before.get("conditions") or ()}
+    conditions = []
+    for given in status.get("conditions") or ():
+        same = known.get((given.get("type"), given.get("status")), {})
+        since = given.get("lastTransitionTime") or same.get("lastTransitionTime") or time
+        conditions.append({**given, "lastUpdateTime": given.get("lastUpdateTime") or time, "lastTransitionTime": since})
+    return {**new, "status": {**status, "conditions": conditions} if conditions else status}
+
+
 CERTIFICATE_SIGNING_REQUEST = Kind(
     "certificates.k8s.io/v1",
     "CertificateSigningRequest",
+    without_effect="there is no signer; an approved request gets its certificate from whoever writes its status",
     printer=CERTIFICATE_SIGNING_REQUESTS,
     selectable=SelectableFields({**NAME_ONLY, **fields("spec.signerName")}),
 )

@@ -13,14 +13,14 @@ from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.selecting.selectable_fields import NAME_ONLY, SelectableFields, fields, flag
 from bayplan.apiserver.tables.cluster import COMPONENT_STATUSES, NAMESPACES, NODES
 
-_KUBERNETES: Final = "kubernetes"
+NAMESPACE_FINALIZER: Final = "kubernetes"
 
 
 def _create_namespace(namespace: Document, now: int) -> None:  # noqa: ARG001 - other kinds need the time
     namespace["status"] = {"phase": "Active"}
     finalizers = namespace["spec"].setdefault("finalizers", [])
-    if _KUBERNETES not in finalizers:
-        finalizers.append(_KUBERNETES)
+    if NAMESPACE_FINALIZER not in finalizers:
+        finalizers.append(NAMESPACE_FINALIZER)
 
 
 def _keep_finalizers(new: Document, old: Document) -> None:

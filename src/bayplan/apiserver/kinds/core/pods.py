@@ -17,13 +17,14 @@ from bayplan.apiserver.admitting.plugins.priorities import keep_priority, resolv
 from bayplan.apiserver.admitting.plugins.tolerations import tolerate_for_a_while
 from bayplan.apiserver.admitting.pod_resources import qos_class
 from bayplan.apiserver.admitting.validation.pods.spec import check_new_pod
+from bayplan.apiserver.admitting.validation.pods.status import check_pod_status_update
 from bayplan.apiserver.admitting.validation.pods.updates import (
     check_ephemeral_update,
     check_pod_resize,
-    check_pod_status_update,
     check_pod_update,
 )
 from bayplan.apiserver.admitting.validation.workloads import check_pod_template
+from bayplan.apiserver.admitting.warnings.pods import warn_of_pod, warn_of_template
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.selecting.selectable_fields import METADATA, Getter, SelectableFields, fields, flag
@@ -129,6 +130,7 @@ POD = Kind(
     admit=_admit,
     watched=("spec",),
     kept_by_status=("ownerReferences",),
+    warn=warn_of_pod,
     printer=PODS,
     selectable=SelectableFields(_selectable()),
     completed_status=completed,
@@ -140,6 +142,7 @@ POD_TEMPLATE = Kind(
     check=check_pod_template,
     watched=("template",),
     created_by_update=True,
+    warn=warn_of_template("template", named=False),
     printer=POD_TEMPLATES,
 )
 BINDING = Kind("v1", "Binding")

@@ -9,6 +9,7 @@ from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.plugins.service_addresses import allocate, keep_addresses
 from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.services import check_service, check_service_update
+from bayplan.apiserver.admitting.warnings.services import warn_of_service
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, fields
@@ -31,6 +32,7 @@ SERVICE = Kind(
     allocate=allocate,
     name_rule=label_faults,
     created_by_update=True,
+    warn=warn_of_service,
     printer=SERVICES,
     selectable=SelectableFields({**METADATA, **fields("spec.clusterIP", "spec.type")}),
 )

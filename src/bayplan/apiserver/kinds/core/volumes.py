@@ -16,7 +16,9 @@ from bayplan.apiserver.admitting.validation.volumes import (
     check_volume,
     check_volume_update,
 )
-from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.admitting.warnings.volumes import warn_of_claim, warn_of_volume
+from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.finalizers import protect
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.tables.storage import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from bayplan.model.timestamps import format_time
@@ -27,7 +29,7 @@ _SNAPSHOTS: Final = "snapshot.storage.k8s.io"
 
 def _create_volume(volume: Document, now: int) -> None:
     volume["status"] = {"phase": "Pending", "lastPhaseTransitionTime": format_time(now)}
-    _protect(volume, PV_PROTECTION)
+    protect(volume, PV_PROTECTION)
 
 
 def _keep_phase_time(volume: Document, old: Document, now: int) -> None:
@@ -43,18 +45,11 @@ def _keep_phase_time(volume: Document, old: Document, now: int) -> None:
 def _create_claim(claim: Document, now: int) -> None:  # noqa: ARG001 - other kinds need the time
     claim["status"]["phase"] = "Pending"
     _settle_data_source(claim["spec"])
-    _protect(claim, PVC_PROTECTION)
+    protect(claim, PVC_PROTECTION)
 
 
 def _update_claim(new: Document, _old: Document) -> None:
     _settle_data_source(new["spec"])
-
-
-def _protect(document: Document, finalizer: str) -> None:
-    """Adds the finalizer that keeps volumes and claims while they are in use."""
-    finalizers = document["metadata"].setdefault("finalizers", [])
-    if finalizer not in finalizers:
-        finalizers.append(finalizer)
 
 
 def _settle_data_source(spec: Document) -> None:
@@ -94,6 +89,8 @@ PERSISTENT_VOLUME = Kind(
     on_status=_keep_phase_time,
     check=check_volume,
     check_update=check_volume_update,
+    steps=(Step.NEW, Step.NEW, Step.UPDATE),
+    warn=warn_of_volume,
     printer=PERSISTENT_VOLUMES,
 )
 PERSISTENT_VOLUME_CLAIM = Kind(
@@ -106,5 +103,6 @@ PERSISTENT_VOLUME_CLAIM = Kind(
     check=check_claim,
     check_update=check_claim_update,
     admit=_admit_claim,
+    warn=warn_of_claim,
     printer=PERSISTENT_VOLUME_CLAIMS,
 )

@@ -6,8 +6,12 @@ from bayplan.apiserver.admitting.cluster import ClusterView
 from bayplan.apiserver.admitting.defaults.networking import default_ingress_class
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.plugins.default_classes import set_ingress_class
-from bayplan.apiserver.admitting.validation.networking import check_ingress
-from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.admitting.validation.networking import (
+    check_ingress,
+    check_ingress_class,
+    check_ingress_class_update,
+)
+from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.tables.networking import INGRESS_CLASSES, INGRESSES
 
@@ -20,6 +24,7 @@ def _complete(_resource: Resource, ingress: Document, old: Document | None, _nam
 INGRESS = Kind(
     "networking.k8s.io/v1",
     "Ingress",
+    without_effect="pods have no network, and nothing listens",
     complete=_complete,
     check=check_ingress,
     watched=("spec",),
@@ -29,6 +34,9 @@ INGRESS_CLASS = Kind(
     "networking.k8s.io/v1",
     "IngressClass",
     defaults=default_ingress_class,
+    check=check_ingress_class,
+    check_update=check_ingress_class_update,
+    steps=(Step.METADATA, Step.UPDATE, Step.NEW),
     watched=("spec",),
     printer=INGRESS_CLASSES,
 )

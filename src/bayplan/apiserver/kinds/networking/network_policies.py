@@ -10,6 +10,7 @@ from bayplan.apiserver.tables.networking import NETWORK_POLICIES
 NETWORK_POLICY = Kind(
     "networking.k8s.io/v1",
     "NetworkPolicy",
+    without_effect="pods have no network",
     defaults=default_network_policy,
     check=check_network_policy,
     watched=("spec",),

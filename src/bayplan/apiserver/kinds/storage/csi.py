@@ -3,18 +3,55 @@
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.defaults.storage import default_csi_driver
-from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.admitting.validation.storage import (
+    check_csi_driver,
+    check_csi_driver_update,
+    check_csi_node,
+    check_csi_node_update,
+    check_storage_capacity,
+    check_storage_capacity_update,
+    check_volume_attachment,
+    check_volume_attachment_update,
+    warn_of_csi_driver,
+)
+from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.tables.storage import CSI_DRIVERS, CSI_NODES, VOLUME_ATTACHMENTS
 
 CSI_DRIVER = Kind(
     "storage.k8s.io/v1",
     "CSIDriver",
     defaults=default_csi_driver,
+    check=check_csi_driver,
+    immutable=check_csi_driver_update,
+    warn=warn_of_csi_driver,
     watched=("spec",),
     counted_at_creation=False,
     update_needs_version=True,
     printer=CSI_DRIVERS,
 )
-CSI_NODE = Kind("storage.k8s.io/v1", "CSINode", update_needs_version=True, printer=CSI_NODES)
-CSI_STORAGE_CAPACITY = Kind("storage.k8s.io/v1", "CSIStorageCapacity", update_needs_version=True)
-VOLUME_ATTACHMENT = Kind("storage.k8s.io/v1", "VolumeAttachment", update_needs_version=True, printer=VOLUME_ATTACHMENTS)
+CSI_NODE = Kind(
+    "storage.k8s.io/v1",
+    "CSINode",
+    check=check_csi_node,
+    immutable=check_csi_node_update,
+    steps=(Step.NEW, Step.IMMUTABLE),
+    update_needs_version=True,
+    printer=CSI_NODES,
+)
+CSI_STORAGE_CAPACITY = Kind(
+    "storage.k8s.io/v1",
+    "CSIStorageCapacity",
+    check=check_storage_capacity,
+    immutable=check_storage_capacity_update,
+    steps=(Step.NEW, Step.METADATA, Step.IMMUTABLE),
+    update_needs_version=True,
+)
+VOLUME_ATTACHMENT = Kind(
+    "storage.k8s.io/v1",
+    "VolumeAttachment",
+    check=check_volume_attachment,
+    immutable=check_volume_attachment_update,
+    steps=(Step.NEW, Step.NEW, Step.IMMUTABLE),
+    update_needs_version=True,
+    printer=VOLUME_ATTACHMENTS,
+)

@@ -1,9 +1,10 @@
 """Server-side apply: an applied configuration goes into an object, unless it would change what others own.
 
-`apply` takes the live document (None: there is none), the applied one and who applies; gives the merged document with
-its owners, or raises `Conflict` that names the fields and whose they are. Fields that the manager applied before and no
-longer does are removed, unless somebody else owns them. As in the server, `kubectl` may take over fields that it
-applied client-side, and keeps its annotation of that in step. Defaults and validation of the result are for the caller.
+`apply` takes the live document (None: there is
+none), the applied one and who applies; gives the merged document with its owners, or raises `Conflict` that names the
+fields and whose they are. Fields that the manager applied before and no longer does are removed, unless somebody else
+owns them. As in the server, `kubectl` may take over fields that it applied client-side, and keeps its annotation of
+that in step. Defaults and validation of the result are for the caller.
 """
 
 import json
@@ -13,10 +14,17 @@ from bayplan.apiserver.patching.go_values import go_json
 from bayplan.apiserver.patching.server_side_apply.comparing import compare
 from bayplan.apiserver.patching.server_side_apply.conflicts import Conflicts
 from bayplan.apiserver.patching.server_side_apply.extracting import faults_of, fields_of, with_named_fields
-from bayplan.apiserver.patching.server_side_apply.field_sets import FieldSet, difference, intersection, union
+from bayplan.apiserver.patching.server_side_apply.field_sets import (
+    FieldSet,
+    difference,
+    intersection,
+    set_of_paths,
+    union,
+)
 from bayplan.apiserver.patching.server_side_apply.list_items import Untypable
 from bayplan.apiserver.patching.server_side_apply.managed_fields import APPLY, UPDATE, Manager, Owners, Ownership, read
 from bayplan.apiserver.patching.server_side_apply.merging import merged, without_fields
+from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD
 from bayplan.apiserver.patching.server_side_apply.scopes import Scope
 from bayplan.apiserver.patching.server_side_apply.shapes import Shape
 from bayplan.apiserver.patching.server_side_apply.tracking import metadata_of, released, with_owners
@@ -26,6 +34,9 @@ from bayplan.store.errors import BadRequest, InternalError
 
 _KUBECTL = "kubectl"
 _BEFORE_FIRST_APPLY = "before-first-apply"
+
+#: What each applied configuration contains, though nobody is recorded as its owner: metadata never goes as a whole.
+_IDENTITY = set_of_paths((FIELD + "metadata",), (FIELD + "metadata", FIELD + "name"))
 
 _Document = dict[str, Any]
 
@@ -111,7 +122,7 @@ def _applied(request: _Request, *, force: bool) -> tuple[_Document, Owners]:
 
 def _pruned(document: _Document, last: FieldSet, owners: Owners, shape: Shape) -> _Document:
     """The merged document without what the manager applied last time and nobody owns now."""
-    owned: FieldSet = {}
+    owned = _IDENTITY
     for ownership in owners.values():
         owned = union(owned, ownership.fields)
     last = with_named_fields(last, shape)
@@ -120,7 +131,8 @@ def _pruned(document: _Document, last: FieldSet, owners: Owners, shape: Shape) -
     kept = union(with_named_fields(fields_of(without_last, shape), shape), with_named_fields(owned, shape))
     with_owned = without_fields(document, difference(everything, kept), shape)
     # Removing a field may have taken others with it that nobody applied; those come back.
-    gone = difference(everything, with_named_fields(fields_of(with_owned, shape), shape))
+    left = union(with_named_fields(fields_of(with_owned, shape), shape), _IDENTITY)
+    gone = difference(everything, left)
     return without_fields(document, intersection(gone, last), shape)
 
 

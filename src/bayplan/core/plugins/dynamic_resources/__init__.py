@@ -3,7 +3,8 @@
 Takes the pod's claims, the device classes and what ResourceSlices offer; gives for each node whether all claims can be
 served there together, and scores nodes by how early in a list of alternatives they can serve one. `reserve` gives the
 claims with their devices; `post_filter` says which claim to take devices from that nobody can use where they are.
-Writing, and waiting for devices to be prepared, is left to whoever binds. Upstream: plugins/dynamicresources (v1.36).
+`pre_bind` waits for devices to be prepared. Writing is left to whoever binds.
+Upstream: plugins/dynamicresources (v1.36).
 """
 
 from __future__ import annotations
@@ -14,16 +15,30 @@ from typing import ClassVar
 
 import numpy as np
 
+from bayplan.core.actions import ReleaseClaim
 from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.node_selectors import compile_term, match_some
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import DynamicResourcesArgs
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, SelectiveScorePlugin, default_normalize
+from bayplan.core.framework.contract import (
+    SKIP,
+    Pending,
+    Placement,
+    PreFiltered,
+    Reads,
+    Ready,
+    SelectiveScorePlugin,
+    default_normalize,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, CycleError, Status, unresolvable
 from bayplan.core.plugins.dynamic_resources.allocation import AllocationError, Search
-from bayplan.core.plugins.dynamic_resources.binding_conditions import is_in_vain
+from bayplan.core.plugins.dynamic_resources.binding_conditions import (
+    is_in_vain,
+    places_to_release,
+    wait_for_devices,
+)
 from bayplan.core.plugins.dynamic_resources.claims import (
     ClaimError,
     claims_of,
@@ -47,6 +62,7 @@ from bayplan.core.plugins.dynamic_resources.findings import (
     findings_of,
 )
 from bayplan.core.plugins.dynamic_resources.hints import (
+    after_allocated_claim_deleted,
     after_claim_change,
     after_claim_deleted,
     after_devices_exchanged,
@@ -57,7 +73,13 @@ from bayplan.core.plugins.dynamic_resources.results import allocation_result
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
 from bayplan.model.fingerprint import digest
-from bayplan.model.resource_claims import CLAIM_FINALIZER, ResourceClaim, ResourceClaimStatus
+from bayplan.model.kinds import Object, object_key
+from bayplan.model.resource_claims import (
+    CLAIM_FINALIZER,
+    EXTENDED_RESOURCE_ANNOTATION,
+    ResourceClaim,
+    ResourceClaimStatus,
+)
 from bayplan.model.selectors import SelectorError
 
 DYNAMIC_RESOURCES = "DynamicResources"
@@ -244,10 +266,25 @@ class DynamicResources(SelectiveScorePlugin):
             if planned.requests or planned.claim.metadata.name != UNWRITTEN
         ]
 
+    def pre_bind_pre_flight(self, pod: PodInfo) -> bool:
+        return pod.claims is not None
+
+    def pre_bind(self, pod: PodInfo, view: View, placement: Placement) -> Status | Pending:
+        """Wait until the devices are ready; most are at once."""
+        return wait_for_devices(pod, view, placement, self.binding_timeout_ns) if self.waits_for_devices else SUCCESS
+
+    def unreserve(self, pod: PodInfo, view: View, placement: Placement) -> list[ReleaseClaim]:  # noqa: ARG002
+        """Take the pod off the users of its claims. Devices stay with a claim until they are needed elsewhere."""
+        own = {object_key(obj) for obj in placement.written if _is_for_pod_alone(obj)}
+        keys = map("/".join, places_to_release(pod, placement))
+        return [ReleaseClaim(pod.key, pod.uid, key, key in own) for key in keys]
+
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         nodes = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
         changed = ActionType.ADD | ActionType.UPDATE
+        deleted = on(EventResource.RESOURCE_CLAIM, ActionType.DELETE, after_allocated_claim_deleted)
         return (
+            *((deleted,) if self._gates.release.deleted_claims_wake else ()),
             on(EventResource.NODE, nodes),
             on(EventResource.RESOURCE_CLAIM, changed, after_claim_change),
             on(EventResource.POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, after_own_claims_made),
@@ -263,6 +300,10 @@ class DynamicResources(SelectiveScorePlugin):
             on(EventResource.DEVICE_CLASS, ActionType.DELETE),
             on(EventResource.RESOURCE_SLICE, ActionType.DELETE),
         )
+
+
+def _is_for_pod_alone(claim: Object) -> bool:
+    return isinstance(claim, ResourceClaim) and claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true"
 
 
 def _check_claims(claims: list[ResourceClaim], view: View, *, takes_lists: bool) -> Status | None:

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bayplan.core.columns.device_pools import Pool, PoolError, node_matches, pools_of_node
-from bayplan.core.columns.devices import Amounts, DeviceEntry, DeviceId, Inventory, PoolId
+from bayplan.core.columns.devices import Amounts, DeviceEntry, DeviceId, Inventory, PoolId, SelectorFailure
 from bayplan.core.columns.nodes import NodeTable
-from bayplan.core.plugins.dynamic_resources.capacity import consumption, has_capacity
+from bayplan.core.plugins.dynamic_resources.capacity import CapacityError, consumption, has_capacity
 from bayplan.core.plugins.dynamic_resources.constraints import Constraint, constraint_of
 from bayplan.core.plugins.dynamic_resources.requests import ClaimPlan, Plan, Request, expressions_of
 from bayplan.model.quantity import parse_quantity
@@ -23,6 +23,10 @@ from bayplan.model.resource_claims import ALL_DEVICES, EXACT_COUNT, DeviceTaint,
 RESULTS_MAX = 32
 #: Upstream stops by the clock, after ten seconds; here work is counted instead.
 STEPS_MAX = 1_000_000
+HINT_AT_KEYS = (
+    ". consider using CEL optional chaining (.? followed by orValue()) "
+    "or guarding the check with has() for optional fields"
+)
 HINDERING_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
 
@@ -78,6 +82,7 @@ class Search:
     def __init__(self, inventory: Inventory, nodes: NodeTable, row: int, plan: Plan) -> None:
         self._inventory = inventory
         self._gates = inventory.gates
+        self._release = inventory.gates.release
         self._nodes = nodes
         self._row = row
         self._plan = plan
@@ -132,7 +137,7 @@ class Search:
         self._tasks.append(tasks)
         constraints = []
         for place, written in enumerate(claim.constraints):
-            constraint = constraint_of(written, knows_distinct=not self._gates.allocates_as_before)
+            constraint = constraint_of(written, self._release, knows_distinct=not self._gates.allocates_as_before)
             if constraint is None:
                 text = f", constraint #{place}: empty constraint (unsupported constraint type?)"
                 raise AllocationError(text, position)
@@ -182,9 +187,18 @@ class Search:
             found += [
                 (entry, pool)
                 for entry in pool.entries
-                if self._is_selectable(task, entry) and self._has_capacity(task.request, entry)
+                if self._is_selectable(task, entry) and self._may_be_of_all(task, entry)
             ]
         return found
+
+    def _may_be_of_all(self, task: _Task, entry: DeviceEntry) -> bool:
+        """Whether the device has what is asked for: by itself, or up to v1.36 beside what others take of it now."""
+        if not self._release.all_means_all_with_room:
+            return self._has_capacity(task, entry)
+        asked, offered = task.request.capacity, entry.device.capacity
+        if not self._gates.dra_consumable_capacity or (not offered and not asked):
+            return True
+        return self._compare(task, entry.id.device, lambda: has_capacity(asked, offered, None, None, self._gates))
 
     # ---------------------------------------------------------------- the search
 
@@ -233,7 +247,7 @@ class Search:
             if (
                 self._is_candidate(task, entry)
                 and self._is_selectable(task, entry)
-                and self._has_capacity(task.request, entry)
+                and self._has_capacity(task, entry)
                 and self._try(task, entry, pool, self._next_device(claim, request, task, device, place))
             ):
                 return True
@@ -278,15 +292,15 @@ class Search:
         for place, expression in enumerate(task.class_selectors):
             assert expression is not None
             answer = self._inventory.answer(expression, entry.content_id)
-            if isinstance(answer, str):
-                raise AllocationError(f"class {task.request.class_name}: selector #{place}: {answer}")
+            if isinstance(answer, SelectorFailure):
+                raise AllocationError(f"class {task.request.class_name}: {self._failed(place, entry, answer)}")
             if not answer:
                 return False
         for place, expression in enumerate(task.request.selectors):
             assert expression is not None
             answer = self._inventory.answer(expression, entry.content_id)
-            if isinstance(answer, str):
-                raise AllocationError(f": selector #{place}: {answer}", task.claim)
+            if isinstance(answer, SelectorFailure):
+                raise AllocationError(f": {self._failed(place, entry, answer)}", task.claim)
             if not answer:
                 return False
         if not entry.slice.spec.per_device_node_selection:
@@ -296,13 +310,24 @@ class Search:
         except PoolError as problem:
             raise AllocationError(str(problem)) from problem
 
-    def _has_capacity(self, request: Request, entry: DeviceEntry) -> bool:
-        capacity = entry.device.capacity
-        if not self._gates.dra_consumable_capacity or (not capacity and not request.capacity):
+    def _failed(self, place: int, entry: DeviceEntry, failure: SelectorFailure) -> str:
+        if not failure.ran or not self._release.names_device_in_errors:
+            return f"selector #{place}: {failure.text}"
+        return f"selector #{place} on device {entry.id}: {failure.text}{HINT_AT_KEYS if failure.lacks_key else ''}"
+
+    def _has_capacity(self, task: _Task, entry: DeviceEntry) -> bool:
+        asked, offered = task.request.capacity, entry.device.capacity
+        if not self._gates.dra_consumable_capacity or (not offered and not asked):
             return True
-        return has_capacity(
-            request.capacity, capacity, self._inventory.consumed(entry.id), _sum(self._taking.get(entry.id, ()))
-        )
+        taken, taking = self._inventory.consumed(entry.id), _sum(self._taking.get(entry.id, ()))
+        return self._compare(task, str(entry.id), lambda: has_capacity(asked, offered, taken, taking, self._gates))
+
+    def _compare(self, task: _Task, device: str, compare: Callable[[], bool]) -> bool:
+        try:
+            return compare()
+        except CapacityError as problem:
+            text = f", request {task.request.name}: checking capacity for device {device}: {problem}"
+            raise AllocationError(text, task.claim) from problem
 
     def _take(self, task: _Task, entry: DeviceEntry, pool: Pool) -> list[Callable[[], None]] | None:
         """Mark the device as taken: what undoes it, or None when it cannot be had."""
@@ -323,7 +348,7 @@ class Search:
             return False
         if entry.device.consumes_counters and not self._gates.dra_partitionable_devices:
             return False
-        counts_already = is_shared and (device_id in self._taking or self._inventory.consumed(device_id) is not None)
+        counts_already = is_shared and (device_id in self._taking or self._is_shared_now(device_id))
         if entry.device.consumes_counters and not counts_already:
             self._use_counters(entry, pool, +1)
             undo.append(lambda: self._use_counters(entry, pool, -1))
@@ -337,9 +362,9 @@ class Search:
             claims = self._allocating.setdefault(device_id, set())
             claims.add(claim)
             undo.append(lambda: claims.discard(claim))
-        if not self._has_capacity(request, entry):
+        if not self._has_capacity(task, entry):
             return False
-        consumed = consumption(request.capacity, entry.device.capacity) if is_shared else None
+        consumed = consumption(request.capacity, entry.device.capacity, self._gates) if is_shared else None
         if consumed is not None:
             self._taking.setdefault(device_id, []).append(consumed)
             undo.append(lambda: self._give_back(device_id))
@@ -347,6 +372,12 @@ class Search:
         results.append(Chosen(request, entry, consumed))
         undo.append(lambda: results.__delitem__(-1))
         return True
+
+    def _is_shared_now(self, device_id: DeviceId) -> bool:
+        """Whether somebody has a share of the device, so that its counters are in use."""
+        if self._release.counts_shares_without_capacity:
+            return device_id in self._inventory.shares
+        return self._inventory.consumed(device_id) is not None
 
     def _give_back(self, device_id: DeviceId) -> None:
         self._taking[device_id].pop()

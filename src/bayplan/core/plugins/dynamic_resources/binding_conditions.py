@@ -1,7 +1,7 @@
 """Devices that have to be made ready before a pod that uses them is bound: what their claims say about it.
 
-Takes claims as they are known, and a time; says whether all conditions hold that the devices' drivers asked for, and
-raises `DeviceBindingError` in upstream's words when one failed or it takes too long. Waiting is left to whoever binds.
+Takes claims as they are known, and a time; says whether all conditions hold that the devices' drivers asked for, or why
+they will not, in upstream's words. `wait_for_devices` is PreBind of DynamicResources.
 Upstream: plugins/dynamicresources/dynamicresources.go isPodReadyForBinding (v1.36).
 """
 
@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bayplan.core.actions import Emit
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.plugins.dynamic_resources.claims import claims_of
-from bayplan.core.snapshot import NamespacedName, Objects
+from bayplan.core.framework.contract import Pending, Placement
+from bayplan.core.framework.verdict import SUCCESS, Code, Status
+from bayplan.core.plugins.dynamic_resources.claims import ClaimError, claim_name, claims_of
+from bayplan.core.snapshot import NamespacedName, Objects, View
 from bayplan.model.conditions import TRUE, find_condition, is_condition_true
+from bayplan.model.kinds import Object
 from bayplan.model.resource_claims import AllocatedDeviceStatus, DeviceRequestAllocationResult, ResourceClaim
 from bayplan.model.selectors import quoted
 from bayplan.model.time_units import SECOND
@@ -27,12 +31,52 @@ class DeviceBindingError(Exception):
     """Why devices will not be ready."""
 
 
-def claims_used_by(pod: PodInfo, objects: Objects, made: Iterable[ResourceClaim]) -> list[ResourceClaim]:
+def wait_for_devices(pod: PodInfo, view: View, placement: Placement, timeout_ns: int) -> Status | Pending:
+    """Looks from time to time, whatever happens to the claims in between."""
+    until = placement.asked_at + timeout_ns
+    try:
+        if not placement.times_asked:
+            if not any(map(has_conditions, claims_used_by(pod, view.objects, placement.written))):
+                return SUCCESS
+            note = f"waiting for binding conditions for device on node {placement.node_name}"
+            pending = Emit(pod.key, pod.uid, "Normal", "BindingConditionsPending", "Scheduling", note)
+            return Pending(until, look_at=placement.now, actions=(pending,))
+        if are_ready(view.objects, places_used_by(pod, placement.written), placement.now, timeout_ns):
+            return SUCCESS
+    except (ClaimError, DeviceBindingError) as problem:
+        return Status(Code.ERROR, (str(problem),))
+    if placement.now >= until:
+        return Status(Code.ERROR, (f"{BINDING_TIMEOUT}: context deadline exceeded",))
+    return Pending(until, look_at=min(placement.now + LOOK_EVERY_NS, until))
+
+
+def places_to_release(pod: PodInfo, placement: Placement) -> list[NamespacedName]:
+    """The claims that were written for the pod; all it uses, if it has waited for their devices."""
+    has_waited = placement.times_asked > 1
+    return places_used_by(pod, placement.written) if has_waited else list(map(_place, _claims_among(placement.written)))
+
+
+def places_used_by(pod: PodInfo, written: Iterable[Object]) -> list[NamespacedName]:
+    """Where the pod's claims are, among them one that was made for it alone. Raises ClaimError."""
+    entries = () if pod.claims is None else pod.claims.entries
+    names = [claim_name(pod, entry)[0] for entry in entries]
+    places = [(pod.namespace, name) for name in names if name is not None]
+    return list(dict.fromkeys((*places, *map(_place, _claims_among(written)))))
+
+
+def _claims_among(objects: Iterable[Object]) -> list[ResourceClaim]:
+    return [obj for obj in objects if isinstance(obj, ResourceClaim)]
+
+
+def _place(claim: ResourceClaim) -> NamespacedName:
+    return claim.metadata.namespace, claim.metadata.name
+
+
+def claims_used_by(pod: PodInfo, objects: Objects, written: Iterable[Object]) -> list[ResourceClaim]:
     """The pod's claims as they are known, among them one that was made for it alone. Raises ClaimError."""
-    named = {(claim.metadata.namespace, claim.metadata.name): claim for claim in claims_of(pod)}
-    for claim in made:
-        place = (claim.metadata.namespace, claim.metadata.name)
-        named.setdefault(place, objects.resource_claims.get(place, claim))
+    named = {_place(claim): claim for claim in claims_of(pod)}
+    for claim in _claims_among(written):
+        named.setdefault(_place(claim), objects.resource_claims.get(_place(claim), claim))
     return list(named.values())
 
 

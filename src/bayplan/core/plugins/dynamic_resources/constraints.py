@@ -1,8 +1,8 @@
 """Constraints between the devices of one claim: all share an attribute's value, or all differ in it.
 
-A constraint is told of every device as it is taken and given back, and refuses those that do not fit. Upstream
-remembers, for "all differ", one value for each request rather than for each device; so does this.
-Upstream: structured/internal/incubating/constraint.go (v1.36).
+A constraint is told of every device as it is taken and given back, and refuses those that do not fit. Up to v1.36
+upstream remembers, for "all differ", one value for each request rather than for each device.
+Upstream: structured/internal/incubating/constraint.go.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from bayplan.core.columns.devices import DeviceEntry
 from bayplan.core.plugins.dynamic_resources.requests import Request
+from bayplan.core.release import Release
 from bayplan.model.resource_claims import DeviceAttribute, DeviceConstraint
 
 Value: TypeAlias = tuple[str, object]
@@ -96,13 +97,31 @@ class DistinctAttribute(Constraint):
         self._values.pop(request.base_name, None)
 
 
-def constraint_of(written: DeviceConstraint, *, knows_distinct: bool = True) -> Constraint | None:
+class DistinctDevices(Constraint):
+    """No two devices have the same value, nor those of one request (since v1.37)."""
+
+    def __init__(self, requests: frozenset[str], attribute: str) -> None:
+        super().__init__(requests, attribute)
+        self._values: list[Value | None] = []
+
+    def _accepts(self, value: Value | None) -> bool:
+        return value is not None and value not in self._values
+
+    def _remember(self, request: Request, value: Value | None) -> None:  # noqa: ARG002
+        self._values.append(value)
+
+    def _forget(self, request: Request) -> None:  # noqa: ARG002
+        self._values.pop()
+
+
+def constraint_of(written: DeviceConstraint, release: Release, *, knows_distinct: bool = True) -> Constraint | None:
     """None for a constraint of an unknown type."""
     requests = frozenset(written.requests)
     if written.match_attribute is not None:
         return MatchAttribute(requests, written.match_attribute)
     if written.distinct_attribute is not None and knows_distinct:
-        return DistinctAttribute(requests, written.distinct_attribute)
+        distinct = DistinctDevices if release.devices_of_a_request_differ else DistinctAttribute
+        return distinct(requests, written.distinct_attribute)
     return None
 
 

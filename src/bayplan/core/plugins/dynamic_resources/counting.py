@@ -20,10 +20,11 @@ from bayplan.core.columns import BoolArray, IntArray
 from bayplan.core.columns.device_pools import DeviceColumns, device_columns
 from bayplan.core.columns.devices import FAILS, MATCHES, Inventory
 from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.plugins.dynamic_resources.allocation import RESULTS_MAX, hindered_by
-from bayplan.core.plugins.dynamic_resources.capacity import has_capacity
+from bayplan.core.plugins.dynamic_resources.capacity import CapacityError, has_capacity
 from bayplan.core.plugins.dynamic_resources.requests import Plan, Request, expressions_of
-from bayplan.model.resource_claims import EXACT_COUNT
+from bayplan.model.resource_claims import EXACT_COUNT, Device
 
 #: What an alternative is worth in the score: the first of a list this much, each later one less by one.
 ALTERNATIVES_MAX = 8
@@ -105,12 +106,20 @@ def _usable(inventory: Inventory, request: Request) -> BoolArray:
     if known is None or len(known) != inventory.content_count:
         samples = (inventory.sample(content_id) for content_id in range(inventory.content_count))
         found = (
-            not hindered_by(device.taints, request.tolerations) and has_capacity(None, device.capacity, None, None)
+            not hindered_by(device.taints, request.tolerations) and _gives_default(device, inventory.gates)
             for device in samples
         )
         known = np.fromiter(found, np.bool_, inventory.content_count)
         inventory.remember(key, known)
     return known
+
+
+def _gives_default(device: Device, gates: FeatureGates) -> bool:
+    """Where that cannot be computed, the search tells why."""
+    try:
+        return has_capacity(None, device.capacity, None, None, gates)
+    except CapacityError:
+        return False
 
 
 class _Counter:

@@ -29,6 +29,12 @@ def after_claim_change(pod: PodInfo, old: Object | None, new: Object | None) -> 
     return uses and old.status != new.status
 
 
+def after_allocated_claim_deleted(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+    """A claim is gone together with its allocation."""
+    assert isinstance(old, ResourceClaim)
+    return old.status.allocation is not None
+
+
 def after_own_claims_made(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
     """The pod was told the names of its claims, and all of them can be used."""
     assert isinstance(new, Pod)

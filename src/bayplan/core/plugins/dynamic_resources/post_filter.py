@@ -16,6 +16,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.verdict import Status, unschedulable
 from bayplan.core.plugins.dynamic_resources import CLAIM_BITS, NOT_AVAILABLE, DeviceState
 from bayplan.core.plugins.dynamic_resources.claims import with_status
+from bayplan.core.release import Release
 from bayplan.model.kinds import object_key
 from bayplan.model.resource_claims import ResourceClaim, ResourceClaimStatus
 
@@ -37,11 +38,17 @@ class Deallocation:
         return None
 
 
-#: For a pod without claims.
-NOTHING_TO_DEALLOCATE = Deallocation(unschedulable("no new claims to deallocate"))
+_SILENT = Deallocation(unschedulable())
+_NO_CLAIMS = Deallocation(unschedulable("no new claims to deallocate"))
+_NO_USE = Deallocation(unschedulable("still not schedulable"))
 
 
-def deallocate(pod: PodInfo, state: DeviceState, codes: IntArray) -> Deallocation:
+def nothing_to_deallocate(release: Release) -> Deallocation:
+    """For a pod without claims."""
+    return _NO_CLAIMS if release.says_nothing_to_deallocate else _SILENT
+
+
+def deallocate(pod: PodInfo, state: DeviceState, codes: IntArray, release: Release) -> Deallocation:
     """`codes` are the failure codes of the nodes that DynamicResources itself rejected."""
     bits = int(np.bitwise_or.reduce(codes[codes & NOT_AVAILABLE != 0] >> CLAIM_BITS, initial=0))
     for position, claim in enumerate(state.claims):
@@ -50,4 +57,4 @@ def deallocate(pod: PodInfo, state: DeviceState, codes: IntArray) -> Deallocatio
             return Deallocation(unschedulable("deallocation of ResourceClaim completed"), write=freed)
     if state.is_stale:
         return Deallocation(unschedulable("deletion of ResourceClaim completed"), delete=state.extended)
-    return Deallocation(unschedulable("still not schedulable"))
+    return _NO_USE if release.says_nothing_to_deallocate else _SILENT

@@ -6,10 +6,12 @@ which domain, `hints` when a rejected pod may be tried again; the plugin here on
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import InterPodAffinityArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, SelectiveScorePlugin, Skip
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
@@ -41,8 +43,9 @@ class InterPodAffinity(SelectiveScorePlugin):
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 
-    def __init__(self, args: InterPodAffinityArgs = DEFAULT_ARGS) -> None:
+    def __init__(self, args: InterPodAffinityArgs = DEFAULT_ARGS, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.args = args
+        self._meets_every_term = not gates.release.one_anti_affinity_term_wakes
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
         if not pod.shape.has_pod_affinity and not view.counters.terms.in_use:
@@ -89,7 +92,7 @@ class InterPodAffinity(SelectiveScorePlugin):
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
         return (
-            on(EventResource.POD, pods, hints.after_pod_change),
+            on(EventResource.POD, pods, partial(hints.after_pod_change, every=self._meets_every_term)),
             on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, hints.after_node_change),
         )
 

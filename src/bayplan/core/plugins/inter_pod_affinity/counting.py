@@ -17,9 +17,9 @@ from bayplan.core.snapshot import Objects
 def meant_by(term: AffinityTerm, objects: Objects) -> PodMatch:
     """The running pods that a term of the incoming pod means."""
     selector = term.namespace_selector
-    # Upstream leaves the selector in force beside the names it stands for, and tests it on no labels at all:
-    # one that a namespace without labels meets reaches every namespace. (v1.36; mended later.)
-    if selector.matches({}):
+    # Up to v1.36 the selector stays in force beside the names it stands for, and is tested on no labels at all: one
+    # that a namespace without labels meets reaches every namespace. An empty one does so in any version.
+    if selector.is_empty or (selector.matches({}) and not objects.gates.release.merges_namespace_selector):
         return PodMatch(None, term.selector)
     if selector.selects_nothing:
         return PodMatch(term.namespaces, term.selector)

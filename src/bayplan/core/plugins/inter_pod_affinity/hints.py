@@ -1,7 +1,8 @@
 """What may help a pod that InterPodAffinity has rejected.
 
 Takes the pod and a pod or node that changed. Labels of namespaces are not known here: as upstream, a namespace selector
-is tested on no labels at all. As upstream (v1.36), a pod counts for anti-affinity only if it meets *all* terms.
+is tested on no labels at all. Up to v1.36 a pod counts for anti-affinity only if it meets *all* terms (`every`), later
+if it meets any.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from bayplan.model.node import Node
 from bayplan.model.pod import Affinity, Pod, PodAntiAffinity
 
 
-def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
+def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, *, every: bool = True) -> bool:
     """A pod to be near to has come, or one to be apart from has gone; or the pod's own labels changed."""
     if old is not None and new is not None and is_same_pod(pod, new):
         return True
@@ -26,7 +27,7 @@ def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
     if old is None:
         assert new is not None
         return _meets_all(pod.shape.terms.required, new)
-    return _after_update(pod, old, new) if new is not None else _after_delete(pod, old)
+    return _after_update(pod, old, new, every) if new is not None else _after_delete(pod, old, every)
 
 
 def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
@@ -45,18 +46,24 @@ def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
     return joined or left
 
 
-def _after_update(pod: PodInfo, old: Pod, new: Pod) -> bool:
+def _after_update(pod: PodInfo, old: Pod, new: Pod, every: bool) -> bool:
     near, apart = pod.shape.terms.required, pod.shape.terms.required_anti
     return (not _meets_all(near, old) and _meets_all(near, new)) or (
-        _meets_all(apart, old) and not _meets_all(apart, new)
+        _is_kept_apart(apart, old, every) and not _is_kept_apart(apart, new, every)
     )
 
 
-def _after_delete(pod: PodInfo, old: Pod) -> bool:
-    if _meets_all(pod.shape.terms.required_anti, old):
+def _after_delete(pod: PodInfo, old: Pod, every: bool) -> bool:
+    if _is_kept_apart(pod.shape.terms.required_anti, old, every):
         return True
     unwanted = _required_anti_terms(old)
-    return bool(unwanted.faults) or _all_reach(unwanted.required_anti, pod.namespace, pod.shape.labels)
+    reach = _all_reach if every else _any_reaches
+    return bool(unwanted.faults) or reach(unwanted.required_anti, pod.namespace, pod.shape.labels)
+
+
+def _is_kept_apart(terms: Sequence[AffinityTerm], pod: Pod, every: bool) -> bool:
+    reach = _all_reach if every else _any_reaches
+    return reach(terms, pod.metadata.namespace, pod.metadata.labels)
 
 
 def _required_anti_terms(pod: Pod) -> AffinityTerms:
@@ -73,10 +80,15 @@ def _meets_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
 
 def _all_reach(terms: Sequence[AffinityTerm], namespace: str, labels: Mapping[str, str]) -> bool:
     """No terms reach nobody."""
-    return bool(terms) and all(
-        (namespace in term.namespaces or term.namespace_selector.matches({})) and term.selector.matches(labels)
-        for term in terms
-    )
+    return bool(terms) and all(_reaches(term, namespace, labels) for term in terms)
+
+
+def _any_reaches(terms: Sequence[AffinityTerm], namespace: str, labels: Mapping[str, str]) -> bool:
+    return any(_reaches(term, namespace, labels) for term in terms)
+
+
+def _reaches(term: AffinityTerm, namespace: str, labels: Mapping[str, str]) -> bool:
+    return (namespace in term.namespaces or term.namespace_selector.matches({})) and term.selector.matches(labels)
 
 
 def _differs(term: AffinityTerm, before: Mapping[str, str], after: Mapping[str, str]) -> bool:

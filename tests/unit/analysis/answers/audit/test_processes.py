@@ -6,21 +6,27 @@ import os
 
 import pytest
 
-from bayplan.analysis.answers.audit.processes import TRIALS_MIN, in_processes
+from bayplan.analysis.answers.audit.processes import STEPS_MIN, in_processes
 
-ITEMS = list(range(2 * TRIALS_MIN))
+ITEMS = list(range(10))
+ENOUGH = 2 * STEPS_MIN
 
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_results_are_in_the_order_of_the_items(processes: int) -> None:
     factor = 3
-    assert list(in_processes(lambda item: item * factor, ITEMS, processes)) == [item * 3 for item in ITEMS]
+    assert list(in_processes(lambda item: item * factor, ITEMS, processes, ENOUGH)) == [item * 3 for item in ITEMS]
 
 
-def test_a_few_trials_stay_in_this_process() -> None:
-    assert set(in_processes(lambda _: os.getpid(), ITEMS[: 2 * TRIALS_MIN - 1], 8)) == {os.getpid()}
+@pytest.mark.parametrize(("items", "steps"), [(ITEMS, ENOUGH - 1), (ITEMS[:1], ENOUGH)])
+def test_little_work_stays_in_this_process(items: list[int], steps: int) -> None:
+    assert set(in_processes(lambda _: os.getpid(), items, 8, steps)) == {os.getpid()}
+
+
+def test_much_work_does_not() -> None:
+    assert os.getpid() not in set(in_processes(lambda _: os.getpid(), ITEMS, 2, ENOUGH))
 
 
 def test_an_error_reaches_the_caller() -> None:
     with pytest.raises(ZeroDivisionError):
-        list(in_processes(lambda item: 1 // item, ITEMS, 2))
+        list(in_processes(lambda item: 1 // item, ITEMS, 2, ENOUGH))

@@ -111,6 +111,14 @@ def test_a_cluster_too_large_for_the_solver(monkeypatch: pytest.MonkeyPatch) -> 
     assert given_back(A, B, C, bare, app("q", "1", "b"), max_moves=0).nodes == ["c"]
 
 
+def test_a_node_whose_pod_has_room_nowhere_does_not_count_in_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod of 3 cpu does not fit where 1 cpu is free, however many such nodes there are."""
+    monkeypatch.setattr(consolidate, "VARIABLES_MAX", 0)
+    nodes = [make.node(name).capacity(cpu="4") for name in "abcde"]
+    found = given_back(*nodes, *(app(f"p-{name}", "3", name) for name in "abcde"))
+    assert (found.nodes, found.bound, found.is_proven) == ([], 0, True)
+
+
 def test_a_selector_that_selects_nothing() -> None:
     with pytest.raises(InvalidObject, match="selects no node"):
         given_back(A, selector="pool=z")

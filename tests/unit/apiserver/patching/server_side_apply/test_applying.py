@@ -73,6 +73,14 @@ def test_what_is_no_longer_applied_goes() -> None:
     assert "data" not in applied(live, config_map())
 
 
+@pytest.mark.parametrize("given_up", [{"labels": {"a": "b"}}, {"annotations": {"a": "b"}}, {"finalizers": ["a/b"]}])
+def test_an_object_keeps_its_name_when_the_last_field_of_its_metadata_is_given_up(given_up: Object) -> None:
+    live = applied(None, config_map({"a": "1"}, **given_up))
+    left = applied(live, config_map({"a": "1"}))
+    assert left["metadata"].pop("managedFields")[0]["fieldsV1"] == {"f:data": {"f:a": {}}}
+    assert left["metadata"] == {"name": "m", "uid": "u"}
+
+
 def test_what_another_owns_too_stays() -> None:
     live = applied(applied(None, config_map({"a": "1", "b": "1"})), config_map({"a": "1"}), by="two")
     left = applied(live, config_map({"b": "1"}))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bayplan.apiserver.admitting.documents import Document, Path
-from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.pod_resources import QOS_RESOURCES
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import (
-    id_faults,
     label_faults,
     port_name_faults,
     port_number_faults,
@@ -18,17 +16,23 @@ from bayplan.apiserver.admitting.validation.names import (
 from bayplan.apiserver.admitting.validation.pods.environment import check_environment
 from bayplan.apiserver.admitting.validation.pods.probes import check_lifecycle, check_probes
 from bayplan.apiserver.admitting.validation.pods.resources import check_requirements
-from bayplan.apiserver.admitting.validation.pods.volumes import check_mounts
+from bayplan.apiserver.admitting.validation.pods.security import check_container_security_context
+from bayplan.apiserver.admitting.validation.pods.volumes import PULL_POLICIES, check_mounts
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
-_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _RESIZE_POLICIES = ("NotRequired", "RestartContainer")
 RESIZABLE = QOS_RESOURCES
+_RESTART_ACTIONS = ("Restart", "RestartAllContainers")
+_CODE_OPERATORS = ("In", "NotIn")
+_RESTART_RULES_MAX, _EXIT_CODES_MAX = 20, 255
 _NOT_FOR_INIT = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
-_EPHEMERAL_FORBIDDEN = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "ports", "resizePolicy")
+_EPHEMERAL_FORBIDDEN = (
+    *("lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "ports", "resizePolicy"),
+    *("restartPolicy", "restartPolicyRules"),
+)
 
 
 class _Surroundings(NamedTuple):
@@ -127,14 +131,14 @@ def _check_container(container: Document, around: _Surroundings, faults: Faults,
     check_environment(container, faults, path)
     if "volumeMounts" in container or "volumeDevices" in container:
         check_mounts(container, around.volumes, faults, path)
-    faults.one_of(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), _PULL_POLICIES)
+    faults.one_of(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), PULL_POLICIES)
     resources = container["resources"]
     if resources:
         check_requirements(resources, around.claim_names, faults, f"{path}.resources")
     if "resizePolicy" in container:
         _check_resize_policies(container["resizePolicy"], around.restart_policy, faults, f"{path}.resizePolicy")
     if "securityContext" in container:
-        _check_security(container["securityContext"], faults, f"{path}.securityContext")
+        check_container_security_context(container["securityContext"], faults, f"{path}.securityContext")
 
 
 def _check_ports(ports: list[Document], faults: Faults, path: Path) -> None:
@@ -175,15 +179,25 @@ def _check_restarts(container: Document, faults: Faults, path: Path) -> None:
             faults.required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")
     elif policy not in _RESTART_POLICIES:
         faults.unsupported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)
+    if len(rules) > _RESTART_RULES_MAX:
+        faults.too_many(f"{path}.restartPolicyRules", len(rules), _RESTART_RULES_MAX)
     for position, rule in enumerate(rules):
-        if "exitCodes" not in rule:
-            faults.required(f"{path}.restartPolicyRules[{position}].exitCodes", "must be specified")
+        at, codes = f"{path}.restartPolicyRules[{position}]", rule.get("exitCodes")
+        if (action := rule.get("action", "")) not in _RESTART_ACTIONS:
+            faults.unsupported(f"{at}.action", action, _RESTART_ACTIONS)
+        if codes is None:
+            faults.required(f"{at}.exitCodes", "must be specified")
+            continue
+        if (operator := codes.get("operator", "")) not in _CODE_OPERATORS:
+            faults.unsupported(f"{at}.exitCodes.operator", operator, _CODE_OPERATORS)
+        if len(codes.get("values", ())) > _EXIT_CODES_MAX:
+            faults.too_many(f"{at}.exitCodes.values", len(codes["values"]), _EXIT_CODES_MAX)
 
 
 def _check_resize_policies(policies: list[Document], restart_policy: str, faults: Faults, path: Path) -> None:
     seen: set[str] = set()
     for position, policy in enumerate(policies):
-        name, restart = policy["resourceName"], policy["restartPolicy"]
+        name, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
         if name in seen:
             faults.duplicate(f"{path}[{position}]", name)
         seen.add(name)
@@ -191,16 +205,3 @@ def _check_resize_policies(policies: list[Document], restart_policy: str, faults
         faults.one_of(path, restart, _RESIZE_POLICIES)
         if restart_policy == "Never" and restart != "NotRequired":
             faults.invalid(path, restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'")
-
-
-def _check_security(context: dict[str, Any], faults: Faults, path: Path) -> None:
-    for field in ("runAsUser", "runAsGroup"):
-        if field in context:
-            faults.all_invalid(f"{path}.{field}", context[field], id_faults(context[field]))
-    if context.get("allowPrivilegeEscalation") is False:
-        if context.get("privileged"):
-            text = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            faults.invalid(path, internal(context, "SecurityContext"), text)
-        if "CAP_SYS_ADMIN" in context.get("capabilities", {}).get("add", ()):
-            text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            faults.invalid(path, internal(context, "SecurityContext"), text)

@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import config_key_faults, subdomain_faults, variable_faults
+from bayplan.apiserver.admitting.validation.names import (
+    config_key_faults,
+    label_faults,
+    subdomain_faults,
+    variable_faults,
+)
+from bayplan.apiserver.admitting.validation.volume_sources import check_no_backsteps
 from bayplan.model.names import label_key_faults
+from bayplan.model.quantity import parse_quantity
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
-_FIELDS = (
+_VARIABLE_FIELDS = (
     *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),
     *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
+)
+VOLUME_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
+#: Of these, one label or annotation can be shown.
+_KEYED_FIELDS = ("metadata.annotations", "metadata.labels")
+#: What an old client calls a field, and its name today.
+_RENAMED_FIELDS = {"spec.host": "spec.nodeName"}
+_READABLE_FIELDS = (
+    *_VARIABLE_FIELDS,
+    *_KEYED_FIELDS,
+    *_RENAMED_FIELDS,
+    *("spec.restartPolicy", "spec.schedulerName", "status.phase"),
 )
 _RESOURCES = (
     *("limits.cpu", "limits.ephemeral-storage", "limits.memory"),
     *("requests.cpu", "requests.ephemeral-storage", "requests.memory"),
 )
 _RESOURCE_PREFIXES = ("limits.hugepages-", "requests.hugepages-")
+_CPU_DIVISORS = ("1m", "1")
+_BYTE_DIVISORS = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
+#: Resources counted in bytes, as the server speaks of their divisors.
+_DIVIDED = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
 _MORE_THAN_ONE = "may not have more than one field specified at a time"
 
 
@@ -40,10 +64,12 @@ def _check_source(variable: Document, faults: Faults, path: Path) -> None:
     for field in given:
         at = f"{path}.{field}"
         if field == "fieldRef":
-            _check_field(source[field], faults, at)
+            check_field_reference(source[field], _VARIABLE_FIELDS, faults, at)
         elif field == "resourceFieldRef":
-            _check_resource(source[field], faults, at)
-        elif field in ("configMapKeyRef", "secretKeyRef"):
+            check_resource_reference(source[field], faults, at)
+        elif field == "fileKeyRef":
+            _check_file_key(source[field], faults, at)
+        else:
             _check_key(source[field], faults, at)
     if not given:
         listed = "`, `".join(_SOURCES[:-1])
@@ -54,37 +80,69 @@ def _check_source(variable: Document, faults: Faults, path: Path) -> None:
         faults.invalid(path, "", _MORE_THAN_ONE)
 
 
-def _check_field(reference: Document, faults: Faults, path: Path) -> None:
-    field = reference["fieldPath"]
+def check_field_reference(reference: Document, supported: Iterable[str], faults: Faults, path: Path) -> None:
+    """Of a field of the pod that a variable or a file shows."""
+    version, field = reference.get("apiVersion"), reference["fieldPath"]
+    if not version:
+        faults.required(f"{path}.apiVersion")
+        return
     if not field:
         faults.required(f"{path}.fieldPath")
         return
-    base, bracket, subscript = field.partition("['")
-    if bracket and subscript.endswith("']"):
-        key = subscript.removesuffix("']")
-        if base == "metadata.annotations":
-            faults.all_invalid(path, key.lower(), label_key_faults(key.lower()))
-        elif base == "metadata.labels":
-            faults.all_invalid(path, key, label_key_faults(key))
-        else:
-            _unknown_field(field, faults, path)
-    elif field in ("metadata.annotations", "metadata.labels"):
-        faults.unsupported(f"{path}.fieldPath", field, _FIELDS)
-    elif field not in _FIELDS:
-        _unknown_field(field, faults, path)
+    base, bracket, key = field.removesuffix("']").partition("['")
+    has_key = bool(base and bracket and field.endswith("']"))
+    problem = _conversion_problem(version, field, base if has_key else None)
+    if problem:
+        faults.invalid(f"{path}.fieldPath", field, f"error converting fieldPath: {problem}")
+    elif has_key:
+        name = key.lower() if base == "metadata.annotations" else key
+        faults.all_invalid(path, name, label_key_faults(name))
+    else:
+        faults.supported(f"{path}.fieldPath", _RENAMED_FIELDS.get(field, field), supported)
 
 
-def _unknown_field(field: str, faults: Faults, path: Path) -> None:
-    text = f"error converting fieldPath: field label not supported: {field}"
-    faults.invalid(f"{path}.fieldPath", field, text)
+def _conversion_problem(version: str, field: str, keyed: str | None) -> str:
+    """Why the server cannot read a field of a pod; `keyed` is what stands before a key in brackets."""
+    if version != "v1":
+        return f"unsupported pod version: {version}"
+    if keyed is not None:
+        return "" if keyed in _KEYED_FIELDS else f"field label does not support subscript: {field}"
+    return "" if field in _READABLE_FIELDS else f"field label not supported: {field}"
 
 
-def _check_resource(reference: Document, faults: Faults, path: Path) -> None:
+def check_resource_reference(reference: Document, faults: Faults, path: Path, *, names_container: bool = False) -> None:
+    """Of a container's request or limit that a variable or a file shows."""
     name = reference["resource"]
-    if not name:
+    if names_container and not reference.get("containerName"):
+        faults.required(f"{path}.containerName")
+    elif not name:
         faults.required(f"{path}.resource")
     elif name not in _RESOURCES and not name.startswith(_RESOURCE_PREFIXES):
         faults.unsupported(f"{path}.resource", name, _RESOURCES)
+    _check_divisor(name, reference.get("divisor", "0"), faults, f"{path}.divisor")
+
+
+def _check_divisor(name: str, divisor: str, faults: Faults, path: Path) -> None:
+    resource = name.partition(".")[2]
+    if parse_quantity(divisor) == 0 or (name not in _RESOURCES and not name.startswith(_RESOURCE_PREFIXES)):
+        return
+    if resource == "cpu":
+        if divisor not in _CPU_DIVISORS:
+            faults.invalid(path, name, "only divisor's values 1m and 1 are supported with the cpu resource")
+    elif divisor not in _BYTE_DIVISORS:
+        shown = _DIVIDED.get(resource, "hugepages")
+        text = f"only divisor's values {', '.join(_BYTE_DIVISORS)} are supported with the {shown} resource"
+        faults.invalid(path, name, text)
+
+
+def _check_file_key(reference: Document, faults: Faults, path: Path) -> None:
+    """Of a variable in a file of a volume."""
+    faults.named(f"{path}.key", reference.get("key"), variable_faults)
+    faults.named(f"{path}.volumeName", reference.get("volumeName"), label_faults)
+    if not reference.get("path"):
+        faults.required(f"{path}.path")
+    else:
+        check_no_backsteps(reference["path"], faults, f"{path}.path")
 
 
 def _check_key(reference: Document, faults: Faults, path: Path) -> None:

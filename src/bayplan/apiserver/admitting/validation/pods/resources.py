@@ -136,3 +136,9 @@ def check_pod_resources(spec: Document, claim_names: Set[str], faults: Faults, p
         if asked is not None and parse_quantity(total) > parse_quantity(asked):
             text = f"must be greater than or equal to aggregate container requests of {total}"
             faults.invalid(f"{path}.resources.requests[{name}]", asked, text)
+    for position, container in enumerate(spec.get("containers") or ()):
+        for name, limit in container["resources"].get("limits", {}).items():
+            most = resources.get("limits", {}).get(name)
+            if most is not None and parse_quantity(limit) > parse_quantity(most):
+                at = f"{path}.resources.containers[{position}][{name}].limits"
+                faults.invalid(at, limit, f"must be less than or equal to pod limits of {most}")

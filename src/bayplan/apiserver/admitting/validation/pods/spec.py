@@ -7,7 +7,6 @@ from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
 from bayplan.apiserver.admitting.validation.names import (
-    id_faults,
     is_address,
     label_faults,
     range_faults,
@@ -20,6 +19,7 @@ from bayplan.apiserver.admitting.validation.pods.placement import (
     check_tolerations,
 )
 from bayplan.apiserver.admitting.validation.pods.resources import check_amounts, check_pod_resources
+from bayplan.apiserver.admitting.validation.pods.security import check_operating_system, check_pod_security_context
 from bayplan.apiserver.admitting.validation.pods.volumes import check_volumes
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.names import label_key_faults
@@ -45,12 +45,24 @@ def check_pod(pod: Document, faults: Faults) -> None:
     """What holds for every pod, new or changed."""
     spec = pod["spec"]
     check_pod_spec(spec, faults, "spec", name=pod["metadata"].get("name", ""), is_pod=True)
+    _check_token_sources(spec, faults)
     for field in ("containers", "initContainers"):
         for position, container in enumerate(spec.get(field) or ()):
             image = container.get("image", "")
             if image != image.strip():
                 text = "must not have leading or trailing whitespace"
                 faults.invalid(f"spec.{field}[{position}].image", image, text)
+
+
+def _check_token_sources(spec: Document, faults: Faults) -> None:
+    """A token needs an account."""
+    if spec.get("serviceAccountName"):
+        return
+    for index, volume in enumerate(spec.get("volumes", ())):
+        for position, source in enumerate(volume.get("projected", {}).get("sources") or ()):
+            if "serviceAccountToken" in source:
+                at = f"spec.volumes[{index}].projected.sources[{position}].serviceAccountToken"
+                faults.forbidden(at, "must not be specified when serviceAccountName is not set")
 
 
 def check_template(template: Document, faults: Faults, path: Path) -> None:
@@ -75,7 +87,7 @@ def check_pod_spec(spec: Document, faults: Faults, path: Path, *, name: str = ""
     faults.one_of(f"{path}.dnsPolicy", spec.get("dnsPolicy"), _DNS_POLICIES)
     if "nodeSelector" in spec:
         check_labels(spec["nodeSelector"], faults, f"{path}.nodeSelector")
-    _check_security(spec.get("securityContext") or {}, spec, faults, f"{path}.securityContext")
+    check_pod_security_context(spec.get("securityContext") or {}, spec, faults, f"{path}.securityContext")
     if "affinity" in spec:
         check_affinity(spec["affinity"], faults, f"{path}.affinity")
     _check_dns(spec, faults, f"{path}.dnsConfig")
@@ -134,20 +146,6 @@ def _check_host_network(spec: Document, faults: Faults, path: Path, is_pod: bool
             if (is_pod or host_port) and host_port != port["containerPort"]:
                 text = "must match `containerPort` when `hostNetwork` is true"
                 faults.invalid(f"{path}.containers[{index}].ports[{position}].hostPort", host_port, text)
-
-
-def _check_security(context: Document, spec: Document, faults: Faults, path: Path) -> None:
-    for field in ("fsGroup", "runAsUser", "runAsGroup"):
-        if field in context:
-            faults.all_invalid(f"{path}.{field}", context[field], id_faults(context[field]))
-    for position, group in enumerate(context.get("supplementalGroups", ())):
-        faults.all_invalid(f"{path}.supplementalGroups[{position}]", group, id_faults(group))
-    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        text = "ShareProcessNamespace and HostPID cannot both be enabled"
-        faults.invalid(f"{path}.shareProcessNamespace", True, text)
-    policy = context.get("fsGroupChangePolicy")
-    if policy is not None and policy not in ("Always", "OnRootMismatch"):
-        faults.unsupported(f"{path}.fsGroupChangePolicy", policy, ("Always", "OnRootMismatch"))
 
 
 def _check_dns(spec: Document, faults: Faults, path: Path) -> None:
@@ -219,5 +217,4 @@ def _check_rest(spec: Document, faults: Faults, path: Path) -> None:
         faults.one_of(f"{path}.preemptionPolicy", policy, PREEMPTION_POLICIES)
     if "overhead" in spec:
         check_amounts({"limits": spec["overhead"]}, faults, f"{path}.overhead")
-    if "os" in spec and spec["os"]["name"] not in ("linux", "windows"):
-        faults.one_of(f"{path}.os.name", spec["os"]["name"], ("linux", "windows"))
+    check_operating_system(spec, faults, path)

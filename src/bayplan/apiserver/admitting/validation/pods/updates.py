@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from bayplan.apiserver.admitting.documents import Document
-from bayplan.apiserver.admitting.internal_form import difference
+from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.internal_form import difference, internal
 from bayplan.apiserver.admitting.pod_resources import qos_class
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import range_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.metadata import check_metadata
+from bayplan.apiserver.admitting.validation.names import range_faults
 from bayplan.apiserver.admitting.validation.pods.containers import RESIZABLE
 from bayplan.apiserver.admitting.validation.pods.spec import check_pod
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.pod import REQUIRED
 from bayplan.store.pods import (
-    BOUND_AND_NOMINATED,
     SPEC_IMMUTABLE,
     TOLERATIONS_IMMUTABLE,
     added_gate,
@@ -23,14 +23,17 @@ _RESIZE_ONLY = "only cpu and memory resources are mutable"
 
 def check_pod_update(new: Document, old: Document, faults: Faults) -> None:
     """Of a write to the pod itself."""
+    check_metadata(new["metadata"], faults)
     check_pod(new, faults)
     spec, before = new["spec"], old["spec"]
-    if spec == before:
-        return
     for field in ("containers", "initContainers"):
         if len(spec.get(field) or ()) != len(before.get(field) or ()):
             faults.forbidden(f"spec.{field}", "pod updates may not add or remove containers")
             return
+        for position, container in enumerate(spec.get(field) or ()):
+            _check_image(container.get("image", ""), faults, f"spec.{field}[{position}].image")
+    if spec == before:
+        return
     if not _check_deadline(spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"), faults):
         return
     _check_tolerations(spec.get("tolerations", []), before.get("tolerations", []), faults)
@@ -40,6 +43,13 @@ def check_pod_update(new: Document, old: Document, faults: Faults) -> None:
         kept = _with_narrower_choice(kept, before, faults)
     if kept != before:
         faults.forbidden("spec", f"{SPEC_IMMUTABLE}\n{difference(before, kept, 'PodSpec')}")
+
+
+def _check_image(image: str, faults: Faults, path: Path) -> None:
+    if not image:
+        faults.required(path)
+    elif image != image.strip():
+        faults.invalid(path, image, "must not have leading or trailing whitespace")
 
 
 def _check_deadline(deadline: int | None, before: int | None, faults: Faults) -> bool:
@@ -122,41 +132,75 @@ def _check_narrowed(new: Document, old: Document, faults: Faults) -> None:
     if not before:
         return
     if len(terms) != len(before):
-        faults.invalid(path, terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
+        shown = [internal(term, "NodeSelectorTerm") for term in terms] or None
+        faults.invalid(path, shown, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
         return
     for position, (term, other) in enumerate(zip(terms, before, strict=True)):
         for field in ("matchExpressions", "matchFields"):
             if any(requirement not in term.get(field, ()) for requirement in other.get(field, ())):
-                faults.invalid(f"{path}[{position}]", term, "only additions are allowed (no mutations or deletions)")
+                shown_term = internal(term, "NodeSelectorTerm")
+                text = "only additions are allowed (no mutations or deletions)"
+                faults.invalid(f"{path}[{position}]", shown_term, text)
                 break
-
-
-def check_pod_status_update(new: Document, old: Document, faults: Faults) -> None:
-    """Of a write to the status."""
-    status, before = new.get("status", {}), old.get("status", {})
-    nominated = status.get("nominatedNodeName", "")
-    if nominated and nominated != before.get("nominatedNodeName"):
-        faults.all_invalid("status.nominatedNodeName", nominated, subdomain_faults(nominated))
-        if old["spec"].get("nodeName"):
-            faults.forbidden("status.nominatedNodeName", BOUND_AND_NOMINATED)
-    if before.get("qosClass"):
-        faults.immutable("status.qosClass", status.get("qosClass"), before.get("qosClass"))
 
 
 def check_pod_resize(new: Document, old: Document, faults: Faults) -> None:
     """Of a write that may change how much cpu and memory containers get, and nothing else."""
+    check_metadata(new["metadata"], faults)
     check_pod(new, faults)
     spec, before = new["spec"], old["spec"]
     if qos_class(spec) != qos_class(before):
         shown = new.get("status", {}).get("qosClass", "")
         faults.invalid("spec", shown, "Pod QOS Class may not change as a result of resizing")
+    if not _check_same_containers(spec, before, faults):
+        return
     kept = dict(spec)
+    for field in ("initContainers", "containers"):
+        for position, (container, other) in enumerate(zip(spec.get(field) or (), before.get(field) or (), strict=True)):
+            _check_resized(container, other, faults, f"spec.{field}[{position}].resources")
     for field in ("containers", "initContainers"):
-        if kept.get(field) and len(kept[field]) == len(before.get(field) or ()):
+        if kept.get(field):
             pairs = zip(kept[field], before[field], strict=True)
             kept[field] = [_with_amounts_of(container, other) for container, other in pairs]
-    if kept != before:
+            _check_only_sizes(kept[field], before[field], field, faults)
+    if not faults and kept != before:
         faults.forbidden("spec", _RESIZE_ONLY)
+
+
+def _check_same_containers(spec: Document, before: Document, faults: Faults) -> bool:
+    """Whether they are the same ones in the same order, without which nothing else is looked at."""
+    fine = True
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        names, standing = ([each["name"] for each in given.get(field) or ()] for given in (spec, before))
+        if len(names) != len(standing):
+            faults.forbidden(f"spec.{field}", f"{field} may not be added or removed on resize")
+            fine = False
+            continue
+        for position, (name, other) in enumerate(zip(names, standing, strict=True)):
+            if name != other:
+                text = f"{field} may not be renamed or reordered on resize"
+                faults.forbidden(f"spec.{field}[{position}].name", text)
+                fine = False
+    return fine
+
+
+def _check_resized(container: Document, other: Document, faults: Faults, path: Path) -> None:
+    """What a container had, it keeps in some amount; less memory may need a restart."""
+    for which in ("limits", "requests"):
+        amounts, standing = container["resources"].get(which, {}), other["resources"].get(which, {})
+        if any(name in standing and name not in amounts for name in RESIZABLE):
+            faults.forbidden(f"{path}.{which}", f"resource {which} cannot be removed")
+
+
+def _check_only_sizes(containers: list[Document], before: list[Document], field: str, faults: Faults) -> None:
+    for position, (container, other) in enumerate(zip(containers, before, strict=True)):
+        if container == other:
+            continue
+        if field == "containers":
+            faults.forbidden("spec", _RESIZE_ONLY)
+        else:
+            text = "only cpu and memory resources for init or sidecar containers are mutable"
+            faults.forbidden(f"spec.initContainers[{position}]", text)
 
 
 def _with_amounts_of(container: Document, other: Document) -> Document:
@@ -172,6 +216,7 @@ def _with_amounts_of(container: Document, other: Document) -> Document:
 
 def check_ephemeral_update(new: Document, old: Document, faults: Faults) -> None:
     """Ephemeral containers may be added, never changed or taken away."""
+    check_metadata(new["metadata"], faults)
     check_pod(new, faults)
     containers = {container["name"]: container for container in new["spec"].get("ephemeralContainers", ())}
     for container in old["spec"].get("ephemeralContainers", ()):
@@ -180,4 +225,6 @@ def check_ephemeral_update(new: Document, old: Document, faults: Faults) -> None
         if found is None:
             faults.forbidden("spec.ephemeralContainers", f'existing ephemeral containers "{name}" may not be removed\n')
         elif found != container:
-            faults.forbidden("spec.ephemeralContainers", f'existing ephemeral containers "{name}" may not be changed\n')
+            changes = difference(container, found, "EphemeralContainer")
+            text = f'existing ephemeral containers "{name}" may not be changed\n{changes}'
+            faults.forbidden("spec.ephemeralContainers", text)

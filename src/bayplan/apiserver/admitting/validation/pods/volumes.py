@@ -1,24 +1,47 @@
 """Checks of volumes and of where containers mount them.
 
-Sources that no cluster of today has any use for (disks of clouds without CSI, old network file systems) are only
-counted, not looked into.
+Upstream: pkg/apis/core/validation/validation.go (v1.36).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
 from bayplan.apiserver.admitting.validation.names import label_faults, range_faults, subdomain_faults
-from bayplan.apiserver.admitting.validation.volumes import check_claim_spec
+from bayplan.apiserver.admitting.validation.pods.environment import (
+    VOLUME_FIELDS,
+    check_field_reference,
+    check_resource_reference,
+)
+from bayplan.apiserver.admitting.validation.volume_sources import (
+    MORE_THAN_ONE,
+    SourceCheck,
+    check_descending,
+    check_driver_name,
+    check_required,
+    check_secret,
+)
+from bayplan.apiserver.admitting.validation.volumes import SHOWN_SOURCES, check_claim_spec
 from bayplan.model.quantity import parse_quantity
 
 _FILE_MODE_MAX = 0o777
 _FILE_MODE_ERROR = "must be a number between 0 and 0777 (octal), both inclusive"
-_HOST_PATH_TYPES = (
-    *("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"),
+PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_TOKEN_SECONDS_MIN, _TOKEN_SECONDS_MAX = 600, 1 << 32
+_RECURSIVE = ("Disabled", "Enabled", "IfPossible")
+#: Sources of volumes, in the order in which the server looks at them.
+_SOURCES = (
+    *("emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi"),
+    *("glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc"),
+    *("flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume"),
+    *("azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral", "image"),
 )
+#: Where the server misnames them if they are not the first.
+_SHOWN_AGAIN = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 _PROPAGATION = ("Bidirectional", "HostToContainer", "None")
 
 
@@ -43,50 +66,97 @@ def check_volumes(volumes: Iterable[Document], pod_name: str, faults: Faults, pa
 
 
 def _check_source(volume: Document, pod_name: str, faults: Faults, path: Path) -> None:
-    sources = [field for field in volume if field != "name"]
+    sources = [field for field in _SOURCES if field in volume]
     if not sources:
         faults.required(path, "must specify a volume type")
         return
-    for field in sources[1:]:
-        faults.forbidden(f"{path}.{field}", "may not specify more than 1 volume type")
     kind = sources[0]
-    source, at = volume[kind], f"{path}.{kind}"
-    if kind == "emptyDir":
-        if "sizeLimit" in source and parse_quantity(source["sizeLimit"]) < 0:
-            faults.forbidden(f"{at}.sizeLimit", "SizeLimit field must be a valid resource quantity")
-    elif kind == "hostPath":
-        check_host_path(source, faults, at)
-    elif kind == "secret":
-        _check_files(source, "secretName", faults, at)
-    elif kind == "configMap":
-        _check_files(source, "name", faults, at)
-    elif kind == "persistentVolumeClaim":
-        if not source["claimName"]:
-            faults.required(f"{at}.claimName")
-    elif kind == "projected":
-        _check_projected(source, faults, at)
-    elif kind == "ephemeral":
-        _check_ephemeral(volume, pod_name, faults, path)
-    elif kind == "csi" and not source["driver"]:
-        faults.required(f"{at}.driver")
-    elif kind == "nfs":
-        _check_nfs(source, faults, at)
+    source, at = volume[kind], f"{path}.{SHOWN_SOURCES.get(kind, kind)}"
+    if kind == "ephemeral":
+        _check_ephemeral(volume, faults, path)
+    elif kind in _CHECKS:
+        _CHECKS[kind](source, faults, at)
+    else:
+        check_required(kind, source, faults, at)
+    for field in sources[1:]:
+        faults.forbidden(f"{path}.{_SHOWN_AGAIN.get(field, field)}", MORE_THAN_ONE)
+    if kind == "ephemeral" and pod_name and volume["name"]:
+        claim = f"{pod_name}-{volume['name']}"
+        for fault in subdomain_faults(claim):
+            faults.invalid(f"{path}.name", volume["name"], f'PVC name "{claim}": {fault}')
 
 
-def check_host_path(source: Document, faults: Faults, path: Path) -> None:
-    """Of a directory of the node, which persistent volumes may be too."""
-    if not source["path"]:
+def _check_empty_dir(source: Document, faults: Faults, path: Path) -> None:
+    if "sizeLimit" in source and parse_quantity(source["sizeLimit"]) < 0:
+        faults.forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")
+
+
+def _check_repository(source: Document, faults: Faults, path: Path) -> None:
+    if not source["repository"]:
+        faults.required(f"{path}.repository")
+    check_descending(source.get("directory", ""), faults, f"{path}.directory")
+
+
+def _check_secret(source: Document, faults: Faults, path: Path) -> None:
+    _check_files(source, "secretName", faults, path)
+
+
+def _check_config_map(source: Document, faults: Faults, path: Path) -> None:
+    _check_files(source, "name", faults, path)
+
+
+def _check_claim(source: Document, faults: Faults, path: Path) -> None:
+    if not source["claimName"]:
+        faults.required(f"{path}.claimName")
+
+
+def _check_inline_csi(source: Document, faults: Faults, path: Path) -> None:
+    check_driver_name(source["driver"], faults, f"{path}.driver")
+    secret = source.get("nodePublishSecretRef")
+    if secret is not None and not secret.get("name"):
+        faults.required(f"{path}.nodePublishSecretRef.name")
+    elif secret is not None:
+        faults.all_invalid(f"{path}.name", secret["name"], subdomain_faults(secret["name"]))
+
+
+def _check_cinder(source: Document, faults: Faults, path: Path) -> None:
+    check_required("cinder", source, faults, path)
+    check_secret(source, faults, path)
+
+
+def _check_iscsi(source: Document, faults: Faults, path: Path) -> None:
+    found = Faults()
+    check_required("iscsi", source, found, path)
+    for fault in found:
+        unknown = not str(source.get("iqn")).startswith(("iqn", "eui", "naa"))
+        if fault.field == f"{path}.iqn" and unknown and "must be valid format" in fault.message:
+            fault = fault._replace(message=f"{fault.message} starting with iqn, eui, or naa")  # noqa: PLW2901
+        faults.append(fault)
+
+
+def _check_image(source: Document, faults: Faults, path: Path) -> None:
+    faults.one_of(f"{path}.pullPolicy", source.get("pullPolicy") or None, PULL_POLICIES)
+
+
+def _check_downward(source: Document, faults: Faults, path: Path) -> None:
+    _check_mode(source.get("defaultMode"), faults, f"{path}.defaultMode")
+    for item in source.get("items", ()):
+        _check_downward_file(item, faults, path)
+
+
+def _check_downward_file(item: Document, faults: Faults, path: Path) -> None:
+    if not item["path"]:
         faults.required(f"{path}.path")
-        return
-    _check_no_backsteps(source["path"], faults, f"{path}.path")
-    kind = source.get("type", "")
-    if kind not in _HOST_PATH_TYPES:
-        faults.unsupported(f"{path}.type", kind, _HOST_PATH_TYPES)
-
-
-def _check_no_backsteps(text: str, faults: Faults, path: Path) -> None:
-    if ".." in text.split("/"):
-        faults.invalid(path, text, "must not contain '..'")
+    _check_unreserved(item["path"], faults, f"{path}.path")
+    if "fieldRef" in item:
+        check_field_reference(item["fieldRef"], VOLUME_FIELDS, faults, f"{path}.fieldRef")
+        if "resourceFieldRef" in item:
+            faults.invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
+    elif "resourceFieldRef" in item:
+        check_resource_reference(item["resourceFieldRef"], faults, f"{path}.resourceFieldRef", names_container=True)
+    else:
+        faults.required(path, "one of fieldRef and resourceFieldRef is required")
+    _check_mode(item.get("mode"), faults, f"{path}.mode")
 
 
 def _check_files(source: Document, name: str, faults: Faults, path: Path) -> None:
@@ -108,46 +178,65 @@ def _check_items(items: Iterable[Document], faults: Faults, path: Path) -> None:
             faults.required(f"{at}.key")
         if not item["path"]:
             faults.required(f"{at}.path")
-        _check_descending(item["path"], faults, f"{at}.path")
+        _check_unreserved(item["path"], faults, f"{at}.path")
         _check_mode(item.get("mode"), faults, f"{at}.mode")
 
 
-def _check_descending(text: str, faults: Faults, path: Path) -> None:
-    if text.startswith("/"):
-        faults.invalid(path, text, "must be a relative path")
-    _check_no_backsteps(text, faults, path)
+def _check_unreserved(text: str, faults: Faults, path: Path) -> None:
+    """Of a file in a volume; names that begin with two dots are the kubelet's own."""
+    check_descending(text, faults, path)
+    if text.startswith("..") and not text.startswith("../"):
+        faults.invalid(path, text, "must not start with '..'")
 
 
 def _check_projected(source: Document, faults: Faults, path: Path) -> None:
     _check_mode(source.get("defaultMode"), faults, f"{path}.defaultMode")
+    paths: set[str] = set()
     for position, projection in enumerate(source.get("sources") or ()):
         at = f"{path}.sources[{position}]"
-        if not projection:
-            faults.required(at, "must specify a volume type")
         for kind in ("secret", "configMap"):
             if kind in projection:
+                name = projection[kind].get("name", "")
                 _check_files(projection[kind], "name", faults, f"{at}.{kind}")
+                for item in projection[kind].get("items", ()):
+                    _check_unique(item["path"], name, paths, faults, path)
+        for item in projection.get("downwardAPI", {}).get("items", ()):
+            _check_downward_file(item, faults, f"{at}.downwardAPI")
+            _check_unique(item["path"], item["path"], paths, faults, path)
+        if "serviceAccountToken" in projection:
+            _check_token(projection["serviceAccountToken"], faults, f"{at}.serviceAccountToken", path)
+        if len(projection) > 1:
+            faults.forbidden(at, "may not specify more than 1 volume type per source")
 
 
-def _check_ephemeral(volume: Document, pod_name: str, faults: Faults, path: Path) -> None:
+def _check_unique(text: str, shown: str, paths: set[str], faults: Faults, path: Path) -> None:
+    if text and text in paths:
+        faults.invalid(path, shown, "conflicting duplicate paths")
+    paths.add(text)
+
+
+def _check_token(token: Document, faults: Faults, path: Path, projected: Path) -> None:
+    seconds, file = token.get("expirationSeconds", 0), token.get("path", "")
+    if seconds < _TOKEN_SECONDS_MIN:
+        faults.invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
+    if seconds > _TOKEN_SECONDS_MAX:
+        faults.invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")
+    if not file:
+        faults.required(f"{projected}.path")
+    else:
+        _check_unreserved(file, faults, f"{projected}.path")
+
+
+def _check_ephemeral(volume: Document, faults: Faults, path: Path) -> None:
     template = volume["ephemeral"].get("volumeClaimTemplate")
     at = f"{path}.ephemeral.volumeClaimTemplate"
     if template is None:
         faults.required(at)
         return
+    metadata = template.get("metadata") or {}
+    check_labels(metadata.get("labels", {}), faults, f"{at}.metadata.labels")
+    check_annotations(metadata.get("annotations", {}), faults, f"{at}.metadata.annotations")
     check_claim_spec(template["spec"], faults, f"{at}.spec")
-    if pod_name and volume["name"]:
-        claim = f"{pod_name}-{volume['name']}"
-        for fault in subdomain_faults(claim):
-            faults.invalid(f"{path}.name", volume["name"], f'PVC name "{claim}": {fault}')
-
-
-def _check_nfs(source: Document, faults: Faults, path: Path) -> None:
-    for field in ("server", "path"):
-        if not source[field]:
-            faults.required(f"{path}.{field}")
-    if source["path"] and not source["path"].startswith("/"):
-        faults.invalid(f"{path}.path", source["path"], "must be an absolute path")
 
 
 def check_mounts(container: Document, volumes: Mapping[str, Document], faults: Faults, path: Path) -> None:
@@ -184,15 +273,26 @@ def _check_mount(
 def _check_parts(mount: Document, faults: Faults, path: Path, mounts_path: Path) -> None:
     # The real server names the list, not the mount, for these.
     if "subPath" in mount:
-        _check_descending(mount["subPath"], faults, f"{mounts_path}.subPath")
+        check_descending(mount["subPath"], faults, f"{mounts_path}.subPath")
     if "subPathExpr" in mount:
         if "subPath" in mount:
             text = "subPathExpr and subPath are mutually exclusive"
             faults.invalid(f"{path}.subPathExpr", mount["subPathExpr"], text)
-        _check_descending(mount["subPathExpr"], faults, f"{mounts_path}.subPathExpr")
+        check_descending(mount["subPathExpr"], faults, f"{mounts_path}.subPathExpr")
     propagation = mount.get("mountPropagation")
     if propagation is not None and propagation not in _PROPAGATION:
         faults.unsupported(f"{mounts_path}.mountPropagation", propagation, _PROPAGATION)
+    recursive = mount.get("recursiveReadOnly")
+    if recursive not in (None, "Disabled"):
+        at = f"{mounts_path}.recursiveReadOnly"
+        if recursive not in _RECURSIVE:
+            faults.unsupported(at, recursive, _RECURSIVE)
+            return
+        if not mount.get("readOnly"):
+            faults.forbidden(at, "may only be specified when readOnly is true")
+        if propagation not in (None, "None"):
+            text = "may only be specified when mountPropagation is None or not specified"
+            faults.forbidden(at, text)
 
 
 def _check_devices(devices: Iterable[Document], volumes: Mapping[str, Document], faults: Faults, path: Path) -> None:
@@ -217,3 +317,18 @@ def _check_devices(devices: Iterable[Document], volumes: Mapping[str, Document],
             faults.invalid(f"{at}.devicePath", device_path, "must be unique")
         names.add(name)
         paths.add(device_path)
+
+
+_CHECKS: Final[dict[str, SourceCheck]] = {
+    "emptyDir": _check_empty_dir,
+    "gitRepo": _check_repository,
+    "secret": _check_secret,
+    "configMap": _check_config_map,
+    "persistentVolumeClaim": _check_claim,
+    "projected": _check_projected,
+    "downwardAPI": _check_downward,
+    "csi": _check_inline_csi,
+    "cinder": _check_cinder,
+    "iscsi": _check_iscsi,
+    "image": _check_image,
+}

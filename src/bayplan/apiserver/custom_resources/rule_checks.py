@@ -1,0 +1,316 @@
+"""Rules in CEL of a definition, looked at when the definition is written: they must compile, and not cost too much.
+
+Takes definitions whose schemas are structural; gives causes in upstream's words. Expressions are checked against the
+types of the schema, except that fields of objects are checked for their names alone. Costs are estimated from below:
+what is refused here, upstream refuses, but it also refuses some rules whose cost is close to the limit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+from bayplan.apiserver.custom_resources import faults
+from bayplan.apiserver.custom_resources.definitions import Definition
+from bayplan.apiserver.custom_resources.rules import escaped
+from bayplan.apiserver.custom_resources.structural import Schema
+from bayplan.model.cel.environment import new_environment
+from bayplan.model.cel.syntax import (
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    MapLiteral,
+    Node,
+    Select,
+    decode,
+)
+from bayplan.model.cel.values import CelError
+from bayplan.store.errors import Cause
+
+# Upstream: apiserver/pkg/apis/cel/config.go and apiextensions/validation/validation.go (v1.36).
+_REQUEST_BYTES: Final = 3 * 1024 * 1024
+_RULE_COST_MAX: Final = 10_000_000
+_MANY_TIMES: Final = 100.0
+
+_ROOT: Final = Schema(
+    {
+        "type": "object",
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "generateName": {"type": "string"}},
+            },
+        },
+    }
+)
+_Kind: TypeAlias = tuple[Any, ...]
+"""A type of CEL: its name, and the type of what is inside."""
+_SCALARS: Final = {"string": "STRING", "integer": "INT", "number": "DOUBLE", "boolean": "BOOL"}
+_TEXTS: Final = {"byte": "BYTES", "date": "TIMESTAMP", "datetime": "TIMESTAMP", "duration": "DURATION"}
+_DYN: Final = ("DYN",)
+
+
+def rule_causes(definition: Definition) -> list[Cause]:
+    """What is wrong with the rules in all schemas of a definition."""
+    versions = definition["spec"]["versions"]
+    schemas = [(version.get("schema") or {}).get("openAPIV3Schema") or {} for version in versions]
+    if all(schema == schemas[0] for schema in schemas):
+        schemas, paths = schemas[:1], ["spec.validation.openAPIV3Schema"]
+    else:
+        paths = [f"spec.versions[{position}].schema.openAPIV3Schema" for position in range(len(schemas))]
+    found = zip(schemas, paths, strict=True)
+    return [cause for schema, path in found for cause in _causes(Schema(schema), path, 1, is_root=True)]
+
+
+def _causes(schema: Schema, path: str, times: int | None, *, is_root: bool = False) -> Iterator[Cause]:
+    """Of a schema that applies to as many values as `times` says; None if nothing bounds them."""
+    if not schema.has_rules:
+        return
+    for position, rule in enumerate(schema.rules):
+        yield from _rule_causes(schema, rule, f"{path}.x-kubernetes-validations[{position}]", times, is_root=is_root)
+    for name, inner in schema.properties.items():
+        yield from _causes(inner, f"{path}.properties[{name}]", times)
+    for inside, part, bound in ((schema.items, "items", "maxItems"), (schema.additional, _MORE, "maxProperties")):
+        if inside is not None:
+            most = schema.source.get(bound)
+            yield from _causes(inside, f"{path}.{part}", None if times is None or most is None else times * most)
+
+
+_MORE: Final = "additionalProperties"
+
+
+def _rule_causes(
+    schema: Schema, rule: Mapping[str, Any], path: str, times: int | None, *, is_root: bool
+) -> Iterator[Cause]:
+    text = str(rule.get("rule", ""))
+    if not text.strip():
+        yield faults.required(f"{path}.rule", "rule is not specified")
+        return
+    kind = _DYN if schema.is_embedded or is_root else _kind_of(schema)
+    tree, fault = _checked(text, kind, is_optional=bool(rule.get("optionalOldSelf")))
+    if tree is not None:
+        times = _REQUEST_BYTES // (_size_min(schema) + 1) if times is None else times
+        cost = _Cost(schema).of(tree) * times
+        if cost > _RULE_COST_MAX:
+            yield faults.forbidden(f"{path}.rule", _too_much(cost / _RULE_COST_MAX))
+        fault = fault or _undefined_field(text, tree, schema, is_root=is_root)
+    if fault:
+        yield faults.invalid_part(f"{path}.rule", f"{_go_rule(rule)}: {fault}")
+    message = rule.get("messageExpression")
+    if message:
+        _, fault = _checked(message, kind, is_optional=bool(rule.get("optionalOldSelf")), wanted="string")
+        if fault:
+            yield faults.invalid_part(f"{path}.messageExpression", f"{_go_rule(rule)}: messageExpression {fault}")
+
+
+def _too_much(factor: float) -> str:
+    shown = "more than 100x" if factor > _MANY_TIMES else f"{factor:.1f}x"
+    return (
+        f"estimated rule cost exceeds budget by factor of {shown} (try simplifying the rule, or adding maxItems, "
+        "maxProperties, and maxLength where arrays, maps, and strings are declared)"
+    )
+
+
+def _go_rule(rule: Mapping[str, Any]) -> str:
+    """As Go prints the rule."""
+    texts = {name: json.dumps(str(rule.get(field) or ""), ensure_ascii=False) for name, field in _GO_TEXTS.items()}
+    reason = "(*apiextensions.FieldValueErrorReason)(nil)"
+    return (
+        f"apiextensions.ValidationRule{{Rule:{texts['Rule']}, Message:{texts['Message']}, "
+        f"MessageExpression:{texts['MessageExpression']}, Reason:{reason}, FieldPath:{texts['FieldPath']}, "
+        "OptionalOldSelf:(*bool)(nil)}"
+    )
+
+
+_GO_TEXTS: Final = {
+    "Rule": "rule",
+    "Message": "message",
+    "MessageExpression": "messageExpression",
+    "FieldPath": "fieldPath",
+}
+
+
+# -- compiling
+
+
+def _kind_of(schema: Schema) -> _Kind:
+    if len(schema.types) != 1:
+        return _DYN
+    if schema.type == "array":
+        return ("List", _DYN if schema.items is None else _kind_of(schema.items))
+    if schema.type == "object":
+        return _DYN if schema.additional is None else ("Map", _kind_of(schema.additional))
+    if schema.type == "string":
+        return (_TEXTS.get(schema.format.replace("-", ""), "STRING"),)
+    return (_SCALARS.get(schema.type, "DYN"),)
+
+
+def _checked(text: str, kind: _Kind, *, is_optional: bool, wanted: str = "bool") -> tuple[Node | None, str]:
+    """The tree of an expression, if it compiles, and what is wrong with it."""
+    try:
+        compiled = _environment(_DYN if is_optional else kind).compile(text)
+        tree = decode(compiled.serialize())
+    except (RuntimeError, CelError) as error:
+        return None, f"compilation failed: {_library_words(str(error))}"
+    result = str(compiled.return_type()).lower()
+    if result in (wanted, "dyn"):
+        return tree, ""
+    return tree, "cel expression must evaluate to a bool" if wanted == "bool" else "must evaluate to a string"
+
+
+def _library_words(text: str) -> str:
+    return text.removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
+
+
+@lru_cache(maxsize=256)
+def _environment(kind: _Kind) -> Any:
+    return new_environment(lambda types, _quantity: dict.fromkeys(("self", "oldSelf"), _type(types, kind)))
+
+
+def _type(types: Any, kind: _Kind) -> Any:
+    match kind:
+        case ("List", inner):
+            return types.List(_type(types, inner))
+        case ("Map", inner):
+            return types.Map(types.STRING, _type(types, inner))
+        case _:
+            return getattr(types, kind[0])
+
+
+# -- names of fields
+
+
+def _undefined_field(text: str, tree: Node, schema: Schema, *, is_root: bool) -> str:
+    """What upstream's compiler says of the first field that the schema does not have."""
+    field = next(_Fields(is_root=is_root).unknown(tree, {"self": schema, "oldSelf": schema}), None)
+    if field is None:
+        return ""
+    found = re.search(rf"\.\??{re.escape(field)}\b", text)
+    start = found.start() if found is not None else 0
+    line_start = text.rfind("\n", 0, start) + 1
+    line, column = text.count("\n", 0, start) + 1, start - line_start
+    shown = text[line_start:].partition("\n")[0]
+    return (
+        f"compilation failed: ERROR: <input>:{line}:{column + 1}: undefined field '{field}'\n | {shown}\n | "
+        f"{'.' * column}^"
+    )
+
+
+_Known: TypeAlias = dict[str, Schema | None]
+"""What is known of variables."""
+
+
+class _Fields:
+    """Finds fields of objects that schemas do not have."""
+
+    def __init__(self, *, is_root: bool) -> None:
+        self._is_root = is_root
+
+    def unknown(self, node: Node, known: _Known) -> Iterator[str]:
+        for child, inner_known in _children(node, known, self):
+            yield from self.unknown(child, inner_known)
+        if isinstance(node, Select):
+            schema = self.schema_of(node.operand, known)
+            if schema is not None and self._lacks(schema, node, known):
+                yield node.field
+
+    def _lacks(self, schema: Schema, node: Select, known: _Known) -> bool:
+        has_fields = schema.type == "object" and schema.properties and schema.additional is None
+        if not has_fields or schema.is_embedded or len(schema.types) != 1:
+            return False
+        return self._field(schema, node.field, is_root=self._stands_for_root(node.operand, known)) is None
+
+    def _stands_for_root(self, node: Node, known: _Known) -> bool:
+        return self._is_root and isinstance(node, Ident) and node.name in ("self", "oldSelf") and node.name in known
+
+    @staticmethod
+    def _field(schema: Schema, field: str, *, is_root: bool) -> Schema | None:
+        if is_root and field in _ROOT.properties:
+            return _ROOT.properties[field]
+        return next((inner for name, inner in schema.properties.items() if escaped(name) == field), None)
+
+    def schema_of(self, node: Node, known: _Known) -> Schema | None:
+        """The schema of what an expression gives, if that is known."""
+        match node:
+            case Ident(name):
+                return known.get(name)
+            case Select(operand, field, test_only):
+                schema = None if test_only else self.schema_of(operand, known)
+                if schema is None or schema.additional is not None:
+                    return None if schema is None else schema.additional
+                return self._field(schema, field, is_root=self._stands_for_root(operand, known))
+            case Call("_[_]", None, (container, _)):
+                schema = self.schema_of(container, known)
+                return None if schema is None else schema.items or schema.additional
+        return None
+
+
+def _children(node: Node, known: _Known, fields: _Fields) -> Iterator[tuple[Node, _Known]]:
+    match node:
+        case Select():
+            yield node.operand, known
+        case Call():
+            for child in (node.target, *node.args):
+                if child is not None:
+                    yield child, known
+        case ListLiteral():
+            for child in node.elements:
+                yield child, known
+        case MapLiteral():
+            for key, value, _ in node.entries:
+                yield key, known
+                yield value, known
+        case Comprehension():
+            over = fields.schema_of(node.range, known)
+            yield node.range, known
+            yield node.initial, known
+            item = over.items if over is not None else None
+            inside = {**known, node.variable: item, node.accumulator: None}
+            for child in (node.condition, node.step, node.result):
+                yield child, inside
+
+
+# -- costs
+
+
+class _Cost:
+    """The least that upstream would estimate: each step counts one, loops as often as they may go round."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._fields = _Fields(is_root=False)
+        self._known: _Known = {"self": schema, "oldSelf": schema}
+
+    def of(self, node: Node) -> int:
+        return self._cost(node, self._known)
+
+    def _cost(self, node: Node, known: _Known) -> int:
+        if not isinstance(node, Comprehension):
+            children = _children(node, known, self._fields)
+            return isinstance(node, Ident | Select | Call) + sum(self._cost(child, inner) for child, inner in children)
+        over = self._fields.schema_of(node.range, known)
+        times = 1 if over is None else _length_max(over)
+        inside = {**known, node.variable: over.items if over is not None else None, node.accumulator: None}
+        return self._cost(node.range, known) + times * self._cost(node.step, inside)
+
+
+def _length_max(schema: Schema) -> int:
+    if schema.items is not None:
+        return int(schema.source.get("maxItems", _REQUEST_BYTES // (_size_min(schema.items) + 2)))
+    if schema.additional is not None:
+        return int(schema.source.get("maxProperties", _REQUEST_BYTES // (_size_min(schema.additional) + 6)))
+    return 1
+
+
+def _size_min(schema: Schema) -> int:
+    """How many bytes of JSON a value takes at least; rather more than less, so that costs are not too high."""
+    if schema.type != "object" or schema.additional is not None:
+        return {"boolean": 5, "string": 2 + int(schema.source.get("minLength", 0))}.get(schema.type, 2)
+    properties = schema.properties
+    needed = (name for name in schema.required if name in properties)
+    return 2 + sum(len(name) + 4 + _size_min(properties[name]) for name in needed)

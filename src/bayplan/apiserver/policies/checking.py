@@ -1,0 +1,208 @@
+"""Policies and bindings as they are written: what they must have, and that their expressions compile.
+
+Adds faults in upstream's words and order. Upstream: pkg/apis/admissionregistration/validation/validation.go (v1.36).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.names import dns1035_faults, path_segment_faults, subdomain_faults
+from bayplan.apiserver.policies.expressions import Compiler, Declared, Expression
+from bayplan.apiserver.policies.mutating import APPLY_CONFIGURATION, PATCHES
+from bayplan.apiserver.policies.object_literals import JSON_PATCH, OBJECT
+
+_NOTHING_TO_DO: Final = "validations or auditAnnotations must contain at least one item"
+_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_MUTATING_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "UPDATE")
+_REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
+_ACTIONS: Final = ("Audit", "Deny", "Warn")
+_REINVOCATIONS: Final = ("IfNeeded", "Never")
+_PATCH_TYPES: Final = (APPLY_CONFIGURATION, JSON_PATCH)
+_FAILURE_POLICIES: Final = ("Fail", "Ignore")
+_MATCH_POLICIES: Final = ("Equivalent", "Exact")
+_IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+
+
+def check_validating_policy(policy: Document, faults: Faults) -> None:
+    spec = policy["spec"]
+    compiler = _common(spec, faults)
+    validations, annotations = spec.get("validations") or (), spec.get("auditAnnotations") or ()
+    if not validations and not annotations:
+        faults.required("spec.validations", _NOTHING_TO_DO)
+        faults.required("spec.auditAnnotations", _NOTHING_TO_DO)
+    for position, validation in enumerate(validations):
+        _check_validation(validation, compiler, faults, f"spec.validations[{position}]")
+    for position, annotation in enumerate(annotations):
+        path, missing = f"spec.auditAnnotations[{position}].valueExpression", "valueExpression is not specified"
+        made = compiler.compile(annotation.get("valueExpression", ""), "string", "null_type")
+        _check(made, faults, path, missing)
+
+
+def _check_validation(validation: Document, compiler: Compiler, faults: Faults, path: Path) -> None:
+    expression, message = validation.get("expression", ""), validation.get("message", "")
+    made = compiler.compile(expression, "bool")
+    _check(made, faults, f"{path}.expression", "expression is not specified")
+    if validation.get("messageExpression"):
+        made = compiler.having(has_authorizer=False).compile(validation["messageExpression"], "string")
+        _check(made, faults, f"{path}.messageExpression")
+    if message and not message.strip():
+        faults.invalid(f"{path}.message", message, "must be non-empty if specified")
+    elif "\n" in message.strip():
+        faults.invalid(f"{path}.message", message, "must not contain line breaks")
+    elif "\n" in expression.strip() and not message:
+        faults.required(f"{path}.message", "message must be specified if expression contains line breaks")
+    if validation.get("reason") and validation["reason"] not in ("Unauthorized", *_REASONS):
+        faults.unsupported(f"{path}.reason", validation["reason"], _REASONS)
+
+
+def check_mutating_policy(policy: Document, faults: Faults) -> None:
+    spec = policy["spec"]
+    patching = _common(spec, faults, is_mutating=True).having(has_patches=True)
+    if not spec.get("mutations"):
+        faults.required("spec.mutations", "mutations must contain at least one item")
+    for position, mutation in enumerate(spec.get("mutations") or ()):
+        _check_mutation(mutation, patching, faults, f"spec.mutations[{position}]")
+    faults.one_of("spec.reinvocationPolicy", spec.get("reinvocationPolicy"), _REINVOCATIONS)
+
+
+def _check_mutation(mutation: Document, compiler: Compiler, faults: Faults, path: Path) -> None:
+    kind = mutation.get("patchType")
+    if kind not in _PATCH_TYPES:
+        faults.one_of(f"{path}.patchType", kind, _PATCH_TYPES)
+        return
+    fields = ("applyConfiguration", "jsonPatch")
+    field, other = fields if kind == APPLY_CONFIGURATION else fields[::-1]
+    if mutation.get(field) is None:
+        faults.required(f"{path}.{field}", f"must be specified when patchType is {kind}")
+    else:
+        wanted = OBJECT if kind == APPLY_CONFIGURATION else PATCHES
+        made = compiler.compile(mutation[field].get("expression", ""), wanted)
+        _check(made, faults, f"{path}.{field}.expression")
+    if mutation.get(other) is not None:
+        faults.invalid(f"{path}.{other}", f"{{{other}}}", f"must not be specified when patchType is {kind}")
+
+
+def _common(spec: Document, faults: Faults, *, is_mutating: bool = False) -> Compiler:
+    """What both kinds have; gives what compiles the rest."""
+    faults.one_of("spec.failurePolicy", spec.get("failurePolicy"), _FAILURE_POLICIES)
+    if spec.get("paramKind") is not None:
+        _check_param_kind(spec["paramKind"], faults, "spec.paramKind")
+    if spec.get("matchConstraints") is None:
+        faults.required("spec.matchConstraints")
+    else:
+        _check_matching(spec["matchConstraints"], faults, "spec.matchConstraints", is_mutating=is_mutating)
+        if not spec["matchConstraints"].get("resourceRules"):
+            faults.required("spec.matchConstraints.resourceRules")
+    compiler = Compiler(Declared(has_params=spec.get("paramKind") is not None), spec.get("variables") or ())
+    expressions = [*compiler.variables.values()]
+    for position, variable in enumerate(spec.get("variables") or ()):
+        path = f"spec.variables[{position}]"
+        if not _IDENTIFIER.fullmatch(variable["name"]):
+            faults.invalid(f"{path}.name", variable["name"], "must be a valid CEL identifier")
+        elif position < len(expressions):
+            _check(expressions[position], faults, f"{path}.expression", "expression is not specified")
+    for position, condition in enumerate(spec.get("matchConditions") or ()):
+        made = compiler.compile(condition.get("expression", ""), "bool")
+        _check(made, faults, f"spec.matchConditions[{position}].expression")
+    return compiler
+
+
+def _check(expression: Expression, faults: Faults, path: Path, missing: str = "") -> None:
+    if not expression.text.strip():
+        faults.required(path, missing)
+    elif expression.program is None:
+        faults.invalid(path, expression.text.strip(), expression.fault)
+
+
+def _check_param_kind(kind: Document, faults: Faults, path: Path) -> None:
+    if not kind.get("apiVersion"):
+        faults.required(f"{path}.apiVersion")
+    if not kind.get("kind"):
+        faults.required(f"{path}.kind")
+    else:
+        wrong = dns1035_faults(kind["kind"].lower())
+        if wrong:
+            text = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
+            faults.invalid(f"{path}.kind", kind["kind"], text)
+
+
+def _check_matching(matching: Document, faults: Faults, path: Path, *, is_mutating: bool) -> None:
+    faults.one_of(f"{path}.matchPolicy", matching.get("matchPolicy"), _MATCH_POLICIES)
+    for field in ("resourceRules", "excludeResourceRules"):
+        for position, rule in enumerate(matching.get(field) or ()):
+            _check_rule(rule, faults, f"{path}.{field}[{position}]")
+    if is_mutating:
+        for rule in matching.get("resourceRules") or ():
+            for operation in rule.get("operations") or ():
+                if operation not in _MUTATING_OPERATIONS:
+                    faults.unsupported(f"{path}.resourceRules.operations", operation, _MUTATING_OPERATIONS)
+
+
+def _check_rule(rule: Document, faults: Faults, path: Path) -> None:
+    _check_listed(rule.get("operations") or (), _OPERATIONS, faults, f"{path}.operations")
+    for field in ("apiGroups", "apiVersions", "resources"):
+        if not rule.get(field):
+            faults.required(f"{path}.{field}")
+    for position, name in enumerate(rule.get("resourceNames") or ()):
+        faults.all_invalid(f"{path}.resourceNames[{position}]", name, path_segment_faults(name))
+
+
+def _check_listed(values: Iterable[str], known: tuple[str, ...], faults: Faults, path: Path) -> None:
+    if not values:
+        faults.required(path)
+    for position, value in enumerate(values):
+        if value not in known:
+            faults.unsupported(f"{path}[{position}]", value, known)
+
+
+def check_validating_binding(binding: Document, faults: Faults) -> None:
+    _check_binding(binding["spec"], faults, is_mutating=False)
+    path, actions = "spec.validationActions", binding["spec"].get("validationActions") or ()
+    for position, action in enumerate(actions):
+        if action not in _ACTIONS:
+            faults.unsupported(f"{path}[{position}]", action, _ACTIONS)
+    if "Deny" in actions and "Warn" in actions:
+        text = (
+            "must not contain both Deny and Warn (repeating the same validation failure information in the API "
+            "response and headers serves no purpose)"
+        )
+        faults.invalid(path, [*actions], text)
+    if not actions:
+        faults.required(path, "at least one validation action is required")
+
+
+def check_mutating_binding(binding: Document, faults: Faults) -> None:
+    _check_binding(binding["spec"], faults, is_mutating=True)
+
+
+def _check_binding(spec: Document, faults: Faults, *, is_mutating: bool) -> None:
+    name = spec.get("policyName", "")
+    if not name:
+        faults.required("spec.policyName")
+    else:
+        faults.all_invalid("spec.policyName", name, subdomain_faults(name))
+    if spec.get("paramRef") is not None:
+        _check_reference(spec["paramRef"], faults, "spec.paramRef")
+    if spec.get("matchResources") is not None:
+        _check_matching(spec["matchResources"], faults, "spec.matchResources", is_mutating=is_mutating)
+
+
+def _check_reference(reference: Document, faults: Faults, path: Path) -> None:
+    name, selector = reference.get("name"), reference.get("selector")
+    if name:
+        faults.all_invalid(f"{path}.name", name, path_segment_faults(name))
+    if name and selector is not None:
+        for field in ("name", "selector"):
+            faults.forbidden(f"{path}.{field}", "name and selector are mutually exclusive")
+    if not name and selector is None:
+        faults.required(path, "one of name or selector must be specified")
+    action = reference.get("parameterNotFoundAction")
+    if action is None:
+        faults.required(f"{path}.parameterNotFoundAction")
+    elif action not in ("Deny", "Allow"):
+        faults.unsupported(f"{path}.parameterNotFoundAction", action, ("Deny", "Allow"))

@@ -1,0 +1,131 @@
+"""One member of a group, tried as a single pod is, but without preemption: its group preempts as a whole.
+
+Takes a view and the nodes in question; gives a node or why there is none. Places nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bayplan.core.columns import BoolArray, RowArray, row_array
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.diagnosis import NO_NODES, fit_error
+from bayplan.core.extending import add_extender_scores, ask_filters, filter_by_extenders
+from bayplan.core.filtering import PreFilterResult, filter_nodes, filter_states, filter_with_nominated, run_pre_filters
+from bayplan.core.framework.contract import SKIP
+from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.verdict import Code, CycleError
+from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
+from bayplan.core.preemption.post_filter import first_by_name
+from bayplan.core.scoring import Scored, score_nodes
+from bayplan.core.snapshot import View
+from bayplan.model.pod import Pod
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A pending pod of a group, with its place among the others."""
+
+    pod: Pod
+    info: PodInfo
+    attempts: int = 0
+    queued_at: int = 0
+
+    @property
+    def key(self) -> str:
+        return self.info.key
+
+
+@dataclass(slots=True)
+class Tried:
+    """What came of trying a member."""
+
+    member: Member
+    code: Code
+    message: str = ""  # why it fits nowhere
+    row: int = -1  # where it fits
+    node: str = ""
+    rejectors: tuple[str, ...] = ()
+    skipped: frozenset[str] = frozenset()  # plugins whose PreFilter had nothing to do for it
+    asked_about_devices: bool = False  # the PreFilter of DynamicResources was reached
+    loses_nomination: bool = False  # what it needs could not be reserved
+
+    @property
+    def fits(self) -> bool:
+        return self.code is Code.SUCCESS
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One member's way through the plugins."""
+
+    profile: Profile
+    member: Member
+    view: View
+    among: BoolArray | None
+    pre: PreFilterResult | None = field(default=None)
+
+    def run(self) -> Tried:
+        in_question = self.view.nodes.alive if self.among is None else self.view.nodes.alive & self.among
+        if not in_question.any():
+            return Tried(self.member, Code.UNRESOLVABLE, NO_NODES)
+        try:
+            row = self.nominated_row()
+            tried = self._search() if row is None else self._found(row)
+        except CycleError as error:
+            tried = Tried(self.member, Code.ERROR, error.message)
+        if self.pre is not None:
+            tried.skipped = frozenset(name for name, state in self.pre.states.items() if state is SKIP)
+            tried.asked_about_devices = DYNAMIC_RESOURCES in self.pre.ran
+        return tried
+
+    def _found(self, row: int) -> Tried:
+        return Tried(self.member, Code.SUCCESS, row=row, node=self.view.nodes.names[row])
+
+    def nominated_row(self) -> int | None:
+        """The node that the pod is nominated to, if it may go there and fits."""
+        view, pod = self.view, self.member.info
+        row = view.nodes.rows_by_name.get(pod.nominated_node_name) if pod.nominated_node_name else None
+        if row is None or not view.nodes.alive[row] or (self.among is not None and not self.among[row]):
+            return None
+        try:
+            self.pre = run_pre_filters(self.profile, pod, view)
+            if not self.pre.status.ok:
+                return None
+            states = filter_states(self.profile, pod, view, self.pre.states)
+            rows = row_array([row])
+            passed = filter_with_nominated(self.profile.filter, states, pod, view, rows).passed[0]
+            fits = passed and len(ask_filters(self.profile.extenders, pod, view, rows).rows)
+        except CycleError:
+            return None  # as upstream: all nodes are looked at instead
+        return row if fits else None
+
+    def _search(self) -> Tried:
+        """The best of all nodes in question. Raises CycleError."""
+        view, pod, profile = self.view, self.member.info, self.profile
+        self.pre = run_pre_filters(profile, pod, view)
+        filtered = filter_nodes(profile, pod, view, self.pre, among=self.among)
+        filtered = filter_by_extenders(profile.extenders, pod, view, filtered)
+        if len(filtered.feasible_rows):
+            return self._found(self._best(filtered.feasible_rows))
+        code = filtered.pre.status.code if not filtered.pre.status.ok else Code.UNSCHEDULABLE
+        message = fit_error(filtered, view, "", self.among)
+        return Tried(self.member, code, message, rejectors=filtered.rejectors(view))
+
+    def _best(self, rows: RowArray) -> int:
+        view, pod, profile = self.view, self.member.info, self.profile
+        if len(rows) == 1:
+            return int(rows[0])
+        scored: Scored = score_nodes(profile, pod, view, rows)
+        add_extender_scores(profile.extenders, pod, view, scored)
+        return first_by_name(scored.best_rows(), view)
+
+
+def try_member(profile: Profile, member: Member, view: View, among: BoolArray | None) -> Tried:
+    """Where the member fits among these nodes (None: all), or why nowhere."""
+    return _Attempt(profile, member, view, among).run()
+
+
+def nominated_row(profile: Profile, member: Member, view: View) -> int | None:
+    """The node that the pod is nominated to, if it fits there: it is taken without looking at others."""
+    return _Attempt(profile, member, view, None).nominated_row()

@@ -1,0 +1,140 @@
+"""Which units have to go so that a group fits.
+
+All units of lower priority are taken out of the cluster, and the group is placed once. Then unit by unit is put back,
+those whose budgets are used up first, the most important first, as long as all members still fit on the nodes that they
+were given. Those that cannot stay are the victims. Everything happens in a trial on the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bayplan.core.cache import Cache
+from bayplan.core.columns import row_array
+from bayplan.core.filtering import filter_states, filter_with_nominated, run_pre_filters
+from bayplan.core.framework.contract import SKIP
+from bayplan.core.framework.verdict import Code, CycleError, Status, unresolvable, unschedulable
+from bayplan.core.groups.member import Tried
+from bayplan.core.groups.placements import Found, find_placement
+from bayplan.core.groups.placing import Stage, assume
+from bayplan.core.preemption.eligible import POLICY_NEVER
+from bayplan.core.preemption.units import Unit, may_go, order_of_reprieve, unit_priority, units_on
+from bayplan.core.snapshot import View
+
+NO_VICTIMS = "No preemption victims found for incoming preemptor"
+ONGOING = "ongoing preemption on nominated nodes"
+
+
+@dataclass(slots=True)
+class GroupPreemption:
+    """What preemption for a group came to."""
+
+    status: Status
+    ran: bool = False  # victims were computed
+    trial: Found | None = None  # what came of placing the group with all possible victims gone
+    victims: list[str] = field(default_factory=list)  # in order of importance, terminating ones among them
+    evicted: list[str] = field(default_factory=list)  # those to be deleted now, sorted
+    violations: int = 0  # victims whose eviction breaks a budget
+    proposed: dict[str, str] = field(default_factory=dict)  # member -> node
+
+
+def preempt(stage: Stage) -> GroupPreemption:
+    """Find out who has to go. Nothing is evicted. Raises CycleError."""
+    cache, view, priority = stage.cache, stage.cache.view(), stage.group.spec.priority or 0
+    alive_rows = [view.nodes.rows_by_name[name] for name in view.nodes.order.names()]
+    try:
+        units = units_on(view, alive_rows)
+    except CycleError as error:
+        raise error.at("failed to create domain") from error
+    if _never_preempts(stage):
+        return GroupPreemption(unschedulable(POLICY_NEVER))
+    if _is_ongoing(stage, view):
+        return GroupPreemption(Status(Code.SUCCESS, (ONGOING,)))
+    potential = sorted(
+        (unit for unit in units if unit.priority < priority and may_go(view, unit)), key=lambda unit: unit.order
+    )
+    if not potential:
+        return GroupPreemption(unresolvable(NO_VICTIMS))
+    spared, violating = order_of_reprieve(view, potential)
+    with cache.trial():
+        nodes = {row: int(view.pods.node_rows[row]) for unit in potential for row in unit.pod_rows}
+        for row in nodes:
+            cache.remove_row(row)
+        trial = find_placement(stage)
+        found = GroupPreemption(Status(trial.placed.status.code, (trial.placed.status.message,)), trial=trial)
+        if not trial.placed.status.ok:
+            return found
+        search = _Reprieve(stage, trial.placed.assigned, nodes)
+        victims = [unit for unit in spared if not search.may_stay(unit)]
+    found.ran = True
+    found.violations = sum(violating.get(unit, 0) for unit in victims)
+    _name_victims(found, view, sorted(victims, key=lambda unit: unit.order))
+    found.proposed = {each.member.key: each.node for each in trial.placed.assigned}
+    text = f"found a placement for podgroup, preempting {len(found.victims)} victims"
+    found.status = Status(Code.SUCCESS, (text,))
+    return found
+
+
+def _name_victims(found: GroupPreemption, view: View, victims: Sequence[Unit]) -> None:
+    rows = [row for unit in victims for row in unit.pod_rows]
+    found.victims = [view.pods.keys[row] for row in rows]
+    found.evicted = sorted(view.pods.keys[row] for row in rows if not view.pods.terminating[row])
+
+
+def _never_preempts(stage: Stage) -> bool:
+    if stage.cache.gates.pod_group_preemption_policy:
+        return stage.group.spec.preemption_policy == "Never"
+    return any(member.info.preemption_policy == "Never" for member in stage.members)
+
+
+def _is_ongoing(stage: Stage, view: View) -> bool:
+    """Whether pods of lower priority are leaving a node that a member is nominated to, as a scheduler evicted them."""
+    priority = stage.group.spec.priority or 0
+    for name in {member.info.nominated_node_name for member in stage.members}:
+        row = view.nodes.rows_by_name.get(name) if name else None
+        if row is not None and view.nodes.alive[row]:
+            leaving = [pod for pod in view.nodes.pod_rows[row] if view.pods.preempted[pod]]
+            if any(unit_priority(view, pod) < priority for pod in leaving):
+                return True
+    return False
+
+
+@dataclass(slots=True)
+class _Reprieve:
+    """Puts units back while all members still fit where they are to go."""
+
+    stage: Stage
+    assigned: Sequence[Tried]
+    nodes: dict[int, int]  # pod row -> the node it was taken from
+
+    def may_stay(self, unit: Unit) -> bool:
+        """Whether the unit can be put back; if so it is."""
+        cache = self.stage.cache
+        for row in unit.pod_rows:
+            cache.bring_back(row, self.nodes[row])
+        if self._all_fit(cache):
+            return True
+        for row in unit.pod_rows:
+            cache.remove_row(row)
+        return False
+
+    def _all_fit(self, cache: Cache) -> bool:
+        with cache.trial():
+            for tried in self.assigned:
+                if not self._fits(cache.view(), tried):
+                    return False
+                assume(cache, self.stage.profile, tried.member, tried.row)
+        return True
+
+    def _fits(self, view: View, tried: Tried) -> bool:
+        """As upstream, a plugin that had nothing to do for the member before has nothing to do now."""
+        profile, pod = self.stage.profile, tried.member.info
+        pre = run_pre_filters(profile, pod, view)
+        if not pre.status.ok:
+            return False
+        states = pre.states | dict.fromkeys(tried.skipped, SKIP)
+        verdicts = filter_with_nominated(
+            profile.filter, filter_states(profile, pod, view, states), pod, view, row_array([tried.row])
+        )
+        return bool(verdicts.passed[0])

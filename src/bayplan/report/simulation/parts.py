@@ -1,0 +1,141 @@
+"""A simulation's summary: pods, waiting times, and preemptions with their victims and reasons.
+
+Takes a run, which may have been read from a file. Long tables are cut, and say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bayplan.analysis.simulation.results.run_format import Chain, Preemption, Run
+from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.tables import table_of
+from bayplan.report.durations import duration_text
+from bayplan.report.words import counted, eviction_cause, examples, listed, violations
+
+_PREEMPTIONS = 20
+_PREEMPTORS = 10
+_CHAINS = 5
+_PODS = 4
+ENDED_EARLY = "The run ended early; these are the results so far."
+
+
+def simulation_parts(run: Run) -> Iterator[Part]:
+    """The headline comes first: it is the answer."""
+    yield Sentence(headline(run))
+    if run.partial:
+        yield Sentence(ENDED_EARLY, Tone.WARN)
+    yield from _waiting_parts(run)
+    yield from _usage_parts(run)
+    yield from _preemption_parts(run)
+    yield from _cascade_parts(run)
+    yield from _pending_parts(run)
+    yield from _note_parts(run)
+
+
+def headline(run: Run) -> str:
+    """What became of the pods, in one sentence."""
+    pods = run.summary.pods
+    text = f"{duration_text(run.seconds)} on {counted(len(run.nodes), 'node')}: "
+    if pods.bound_before:
+        text += f"{counted(pods.bound_before, 'pod')} had a node at the start, {pods.placed:,} of "
+        text += f"{counted(pods.needing_node, 'other')} got one; "
+    else:
+        text += f"{counted(pods.created, 'pod')}, {pods.placed:,} placed, "
+    text += f"{pods.finished:,} finished, {pods.preempted:,} preempted"
+    if pods.pending:
+        text += f"; {counted(pods.pending, 'pod')} pending at the end"
+    return f"{text}. Wake-ups: {run.wakeups}."
+
+
+def _waiting_parts(run: Run) -> Iterator[Part]:
+    if not run.summary.waiting:
+        return
+    yield Heading("Waiting time by priority class")
+    numeric = ["priority", "placed", "p50", "p90", "p99", "longest"]
+    rows = [
+        (name, f"{run.classes[name]:,}", f"{waits.count:,}", *map(duration_text, waits.quantiles))
+        for name, waits in run.summary.waiting.items()
+    ]
+    yield table_of(["class", *numeric], rows, numeric)
+
+
+def _usage_parts(run: Run) -> Iterator[Part]:
+    summary, used = run.summary, run.series.used
+    shares = [f"{name} {share:.1%}" for name, share in summary.utilisation.items() if any(used[name])]
+    if shares:
+        scattered = summary.fragmentation.mean
+        yield Heading("Average utilization")
+        yield Sentence(
+            f"{', '.join(shares)}; {scattered:.1%} of the free capacity is too fragmented for a typical pod."
+        )
+
+
+def _preemption_parts(run: Run) -> Iterator[Part]:
+    summary = run.summary
+    if summary.evictions:
+        yield Heading("Evictions")
+        said = [f"{number:,} by {eviction_cause(cause)}" for cause, number in summary.evictions.items()]
+        yield Sentence(f"{listed(said)}; {violations(summary.budgets_broken)}.")
+    if summary.evictions_by_preemptor:
+        most = list(summary.evictions_by_preemptor.items())[:_PREEMPTORS]
+        yield table_of(["preemptor", "evicted"], most, ["evicted"], ["preemptor"])
+    preemptions = run.preemptions
+    if not preemptions:
+        return
+    yield Heading(counted(len(preemptions), "preemption"))
+    yield _preemption_table(preemptions[:_PREEMPTIONS])
+    if len(preemptions) > _PREEMPTIONS:
+        yield Sentence(f"and {len(preemptions) - _PREEMPTIONS:,} more; -o json and --report show all.", Tone.FAINT)
+
+
+def _preemption_table(preemptions: Sequence[Preemption]) -> Table:
+    flexible = ["node", "victims", "budgets violated", "decided by"]
+    titles = ["at", "preemptor", "priority", *flexible]
+    return table_of(titles, map(_preemption_row, preemptions), ["at", "priority"], ["preemptor", *flexible])
+
+
+def _preemption_row(preemption: Preemption) -> list[Cell]:
+    broken = preemption.broken_budgets
+    texts = (
+        duration_text(preemption.t),
+        preemption.preemptor,
+        f"{preemption.priority:,}",
+        preemption.node,
+        examples([f"{victim.pod} ({victim.priority:,})" for victim in preemption.victims], 2),
+        examples(broken, 2),
+        preemption.decided,
+    )
+    return [Cell(text, Tone.WARN if broken else Tone.PLAIN) for text in texts]
+
+
+def _cascade_parts(run: Run) -> Iterator[Part]:
+    for loop in run.loops:
+        yield Heading(f"Loop: {loop.preemptor} evicts {loop.victim} repeatedly")
+        named = [f"{pod} (priority {priority:,})" for pod, priority in zip(loop.pods, loop.priorities, strict=True)]
+        when = f"from {duration_text(loop.since)} to {duration_text(loop.until)}"
+        yield Sentence(f"{loop.times:,} times {when}: {listed(named, _PODS)}.", Tone.BAD)
+    chains = run.chains
+    if chains:
+        yield Heading(counted(len(chains), "preemption chain"))
+        numeric = ["at", "depth", "victims", "downtime"]
+        yield table_of([*numeric, "pods"], map(_chain_row, chains[:_CHAINS]), numeric, ["pods"])
+
+
+def _chain_row(chain: Chain) -> tuple[Any, ...]:
+    pods = " > ".join(chain.pods[:_PODS]) + (" > …" if len(chain.pods) > _PODS else "")
+    return duration_text(chain.t), chain.depth, chain.victims, duration_text(chain.downtime), pods
+
+
+def _pending_parts(run: Run) -> Iterator[Part]:
+    for group in run.waiting:
+        yield Heading(f"Pending at the end: {listed(group.pods, _PODS)}")
+        yield Code(group.message or "Not attempted: gated, or for another scheduler.", "text")
+
+
+def _note_parts(run: Run) -> Iterator[Part]:
+    if run.notes:
+        yield Heading("Notes on this run")
+        for note in run.notes[:_PREEMPTIONS]:
+            yield Sentence(f"{note.source}: at {duration_text(note.t)}: {note.message}", Tone.WARN)

@@ -1,0 +1,53 @@
+"""Which commands are known to end, when and how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bayplan.apiserver.statuses.commands import outcome_of, pod_outcome
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome"),
+    [
+        (["true"], (0, 0)),
+        (["/bin/true"], (0, 0)),
+        (["/bin/false"], (0, 1)),
+        (["sleep", "5"], (5, 0)),
+        (["sleep", "infinity"], None),
+        (["sh", "-c", "exit 42"], (0, 42)),
+        (["/bin/sh", "-c", "sleep 0.5; exit 3"], (0.5, 3)),
+        (["/bin/sh", "-c", "sleep 2 && true"], (2, 0)),
+        (["sh", "-c", "false"], (0, 1)),
+        (["sh", "-c", ""], None),
+        (["sh", "-c", "exit 1 || run-forever"], None),
+        (["sh", "-c", "while true; do sleep 1; done"], None),
+        (["server", "--port=80"], None),
+        ([], None),
+    ],
+)
+def test_commands(command: list[str], outcome: tuple[float, int] | None) -> None:
+    assert outcome_of({"name": "c", "command": command}) == outcome
+
+
+def test_arguments_count_as_part_of_the_command_but_not_alone() -> None:
+    assert outcome_of({"command": ["sh"], "args": ["-c", "exit 2"]}) == (0, 2)
+    assert outcome_of({"args": ["true"]}) is None
+
+
+def ending(policy: str, *commands: list[str]) -> Any:
+    containers = [{"name": f"c{number}", "command": command} for number, command in enumerate(commands)]
+    return pod_outcome({"spec": {"restartPolicy": policy, "containers": containers}})
+
+
+def test_a_pod_ends_with_its_last_container_and_fails_with_any() -> None:
+    assert ending("Never", ["sleep", "3"], ["false"]) == (3, 1)
+    assert ending("Never", ["sleep", "3"], ["serve"]) is None
+
+
+def test_a_pod_whose_containers_would_start_again_does_not_end() -> None:
+    assert ending("Always", ["true"]) is None
+    assert ending("OnFailure", ["true"]) == (0, 0)
+    assert ending("OnFailure", ["false"]) is None

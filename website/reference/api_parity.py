@@ -1,0 +1,203 @@
+"""The page about the API of `bayplan up` beside that of kube-apiserver: `docs/api-parity.md`.
+
+    python -m website.reference.api_parity
+
+writes it. Kinds, verbs and subresources are asked of the code. What admission plugins do is said here, with the test
+that shows it; verdicts of Kubernetes' own tests are in `e2e-verdicts.txt` next to this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from bayplan.apiserver.http.routing import Target
+from bayplan.apiserver.http.subresources import handler_of, needs_a_kubelet
+from bayplan.apiserver.kinds.served import kind_of
+from bayplan.apiserver.schema.resources import RESOURCES, Resource, Subresource
+from bayplan.store.errors import MethodNotAllowed
+from website.reference.markdown import code, prose, table
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/api-parity.md"
+VERDICTS = Path(__file__).with_name("e2e-verdicts.txt")
+WORKS, DIFFERS, MISSING = "works", "differs", "missing"
+#: Served by the application itself.
+_OF_APPLICATION = frozenset({"token"})
+_PLUGINS = "tests/unit/apiserver/admitting/plugins/"
+
+
+class Plugin(NamedTuple):
+    """An admission plugin that kube-apiserver has on by default."""
+
+    name: str
+    verdict: str
+    note: str = ""
+    shown_by: str = ""
+
+
+# Upstream: defaultOnPlugins in pkg/kubeapiserver/options/plugins.go (v1.36), without those of alpha features.
+ADMISSION = (
+    Plugin("NamespaceLifecycle", WORKS, "", f"{_PLUGINS}test_namespaces.py"),
+    Plugin("LimitRanger", WORKS, "", f"{_PLUGINS}test_limit_ranges.py"),
+    Plugin("ServiceAccount", MISSING, "pods get no account, no token and no pull secrets"),
+    Plugin("TaintNodesByCondition", MISSING, "a new node has the taints that it comes with"),
+    Plugin("PodSecurity", DIFFERS, "enforces and warns; there is no audit log"),
+    Plugin("Priority", WORKS, "", f"{_PLUGINS}test_priorities.py"),
+    Plugin("DefaultTolerationSeconds", WORKS, "", "tests/unit/apiserver/admitting/test_recorded.py"),
+    Plugin("DefaultStorageClass", WORKS, "", f"{_PLUGINS}test_default_classes.py"),
+    Plugin("StorageObjectInUseProtection", WORKS, "", "tests/unit/apiserver/housekeeping/test_protection.py"),
+    Plugin("PersistentVolumeClaimResize", WORKS, "", f"{_PLUGINS}test_volume_growth.py"),
+    Plugin("RuntimeClass", WORKS, "", f"{_PLUGINS}test_default_classes.py"),
+    Plugin("CertificateApproval", DIFFERS, "everybody may approve"),
+    Plugin("CertificateSigning", DIFFERS, "everybody may sign"),
+    Plugin("CertificateSubjectRestriction", MISSING, "requests for `system:masters` are taken"),
+    Plugin("ClusterTrustBundleAttest", MISSING, "its kind is not served by default"),
+    Plugin("DefaultIngressClass", WORKS, "", f"{_PLUGINS}test_default_classes.py"),
+    Plugin("PodTopologyLabels", WORKS, "", "tests/unit/store/test_binding.py"),
+    Plugin("PodResizeValidator", MISSING, "pods of any node may be resized"),
+    Plugin("NodeDeclaredFeatureValidator", MISSING, "pods of any node may be changed"),
+    Plugin(
+        "MutatingAdmissionPolicy",
+        DIFFERS,
+        "not asked about Scales, CONNECT, and changes by the cluster's own controllers",
+        "tests/unit/apiserver/policies/test_mutating.py",
+    ),
+    Plugin("MutatingAdmissionWebhook", MISSING, "no webhook is called"),
+    Plugin(
+        "ValidatingAdmissionPolicy",
+        DIFFERS,
+        "not asked about CONNECT, nor about changes and deletions by the cluster's own controllers; audit annotations "
+        "go to the server's log; CEL has no functions for URLs, IP addresses and named formats",
+        "tests/unit/apiserver/policies/test_validating.py",
+    ),
+    Plugin("ValidatingAdmissionWebhook", MISSING, "no webhook is called"),
+    Plugin("ResourceQuota", WORKS, "", f"{_PLUGINS}test_quotas.py"),
+)
+
+
+def page() -> str:
+    lines = [*_opening(), *_kinds(), *_subresources(), *_admission(), *_verdicts()]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _opening() -> Iterator[str]:
+    yield from ("# Parity with kube-apiserver", "")
+    yield "What the API of [`bayplan up`](guide/up.md) does as kube-apiserver v1.36 does it, what differs, and what is"
+    yield "missing. All kinds of which a default server stores objects are served, and those of custom resources."
+    yield "Alpha and beta versions, which a default server does not serve either, are not."
+    yield ""
+    yield "This page is written by `python -m website.reference.api_parity`; a test compares it with the code."
+
+
+def _kinds() -> Iterator[str]:
+    yield from ("", "## Kinds and verbs", "")
+    yield "*Differs* means that objects are stored, changed, listed and watched as usual, but that nothing comes of"
+    yield "them; whoever creates one gets a `Warning` that says so. All verbs that a kind has in kube-apiserver work,"
+    yield "with selectors, tables, all four kinds of patches and dry runs."
+    yield from table(("API version", "Kind", "Verbs", "Verdict", ""), (_kind_row(one) for one in _sorted()))
+
+
+def _sorted() -> list[Resource]:
+    return sorted(RESOURCES, key=lambda resource: (resource.group, resource.kind, resource.version))
+
+
+def _kind_row(resource: Resource) -> tuple[str, ...]:
+    reason = kind_of(resource).without_effect
+    verdict = DIFFERS if reason else WORKS
+    return resource.api_version, code(resource.kind), ", ".join(resource.verbs), verdict, prose(reason)
+
+
+def _subresources() -> Iterator[str]:
+    yield from ("## Subresources", "")
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for resource in _sorted():
+        for subresource in resource.subresources:
+            key = (subresource.name, ", ".join(subresource.verbs), verdict_of(resource, subresource))
+            found.setdefault(key, []).append(resource.kind)
+    rows = (
+        (code(name), ", ".join(dict.fromkeys(kinds)), verbs, verdict)
+        for (name, verbs, verdict), kinds in sorted(found.items())
+    )
+    yield from table(("Subresource", "Of", "Verbs", "Verdict"), rows)
+    yield "Those that need a container are missing: nodes are simulated and run none."
+
+
+def verdict_of(resource: Resource, subresource: Subresource) -> str:
+    """Whether all its verbs are served."""
+    if subresource.name in _OF_APPLICATION:
+        return WORKS
+    target = Target(resource, subresource=subresource.name)
+    if needs_a_kubelet(target):
+        return MISSING
+    for verb in subresource.verbs:
+        try:
+            handler_of(target, verb)
+        except MethodNotAllowed:
+            return DIFFERS
+    return WORKS
+
+
+def _admission() -> Iterator[str]:
+    yield from (
+        "",
+        "## Admission",
+        "",
+        "The plugins that kube-apiserver has on by default, without those of alpha features.",
+    )
+    rows = ((plugin.name, plugin.verdict, plugin.note, code(plugin.shown_by)) for plugin in ADMISSION)
+    yield from table(("Plugin", "Verdict", "", "Shown by"), rows)
+    yield "Authorization is missing: whoever has the administrator's token or a ServiceAccount's may do everything."
+    yield "A ServiceAccount's token (TokenRequest) is its own; TokenReview and `request.userInfo` know whose it is."
+
+
+class Verdict(NamedTuple):
+    """Of one of Kubernetes' own tests."""
+
+    passed: bool
+    group: str
+    name: str
+    reason: str = ""
+
+
+def verdicts() -> list[Verdict]:
+    found = []
+    for line in VERDICTS.read_text(encoding="utf-8").splitlines():
+        word, name, *reason = line.split("\t")
+        group, _, rest = name.partition("] ")
+        found.append(Verdict(word == "pass", group.removeprefix("["), rest, *reason))
+    return sorted(found, key=lambda verdict: (verdict.group, verdict.name))
+
+
+def _verdicts() -> Iterator[str]:
+    known = verdicts()
+    passed = sum(verdict.passed for verdict in known)
+    yield from ("", "## Kubernetes' own tests", "")
+    yield f"Of {len(known)} tests of `test/e2e` (v1.36.4) that were run against `bayplan up`, {passed} pass; the others"
+    yield "of the suite need containers, mounts or webhooks. Each verdict is that of the test's last run; they were"
+    yield "not all run at one time."
+    yield from table(("Group", "Passed", "Failed"), (_counts(group, [*those]) for group, those in _grouped(known)))
+    failed = ((one.group, prose(one.name), one.reason) for one in known if not one.passed)
+    yield from ("Those that fail:", *table(("Group", "Test", "Because"), failed))
+    for group, those in _grouped(known):
+        yield from (f"### {group}: passed", "")
+        yield from (f"- {prose(one.name)}" for one in those if one.passed)
+        yield ""
+
+
+def _grouped(known: list[Verdict]) -> Iterator[tuple[str, Iterator[Verdict]]]:
+    return groupby(known, key=lambda verdict: verdict.group)
+
+
+def _counts(group: str, those: list[Verdict]) -> tuple[str, ...]:
+    passed = sum(one.passed for one in those)
+    return group, str(passed), str(len(those) - passed)
+
+
+def main() -> None:
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
