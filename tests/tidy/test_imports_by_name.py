@@ -11,6 +11,7 @@ ALLOWED = {
     "bayplan": "the public names, each loaded when it is asked for",
     "bayplan.cli.main": "its own commands, each loaded when it is asked for",
     "bayplan.config.plugin_loading": "plugins from outside, by the name a configuration gives",
+    "bayplan.testing": "its own parts that need an API server, each loaded when it is asked for",
 }
 
 

@@ -80,7 +80,7 @@ FIELDS: Final = {
         "name generate_name namespace node_name nominated_node_name priority_class_name namespaces claim_name"
         " storage_class_name volume_name volume_attributes_class_name current_volume_attributes_class_name"
         " resource_claim_name resource_claim_template_name current_revision update_revision persistent_volume_name"
-        " request pool device_class_name device counter_set fingerprint hostname",
+        " request pool device_class_name device counter_set fingerprint hostname pod_group_name",
     ),
     **_rules(Rule.SCHEDULER, "scheduler_name"),
     **_rules(Rule.UID, "uid share_id"),
