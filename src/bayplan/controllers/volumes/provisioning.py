@@ -7,6 +7,7 @@ driver's entry on the node, else the class, else it is the node's zone. Time and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from bayplan.controllers.ownership import object_reference
@@ -28,6 +29,8 @@ from bayplan.model.storage import (
 from bayplan.model.well_known import ZONE
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+#: What the API accepts as the name of a CSI driver.
+_DRIVER_NAME = re.compile(r"(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.IGNORECASE)
 
 
 def provisioned_volume(
@@ -45,7 +48,7 @@ def provisioned_volume(
         volume_attributes_class_name=claim.spec.volume_attributes_class_name,
         persistent_volume_reclaim_policy=storage_class.reclaim_policy or "Delete",
         node_affinity=_affinity(places) if places else None,
-        csi=CSIPersistentVolumeSource(driver=_driver(storage_class), volume_handle=name),
+        csi=CSIPersistentVolumeSource(driver=_legal(_driver(storage_class)), volume_handle=name),
     )
     meta = ObjectMeta(name=name, annotations={PROVISIONED_BY: storage_class.provisioner})
     return PersistentVolume(metadata=meta, spec=spec)
@@ -59,6 +62,17 @@ def is_allowed_on(node: Node, storage_class: StorageClass) -> bool:
 
 def _driver(storage_class: StorageClass) -> str:
     return DRIVERS.get(storage_class.provisioner, storage_class.provisioner)
+
+
+def _legal(driver: str) -> str:
+    """The driver's name in a volume.
+
+    A provisioner that is no CSI driver (`example.com/nfs`) makes volumes of another type, which no node limits. Here
+    they have a driver that no node has either.
+    """
+    if _DRIVER_NAME.fullmatch(driver):
+        return driver
+    return "-".join(re.findall("[a-zA-Z0-9]+", driver))[:63].rstrip("-")
 
 
 def _anywhere(storage_class: StorageClass) -> dict[str, str]:

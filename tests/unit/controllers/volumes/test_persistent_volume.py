@@ -227,6 +227,30 @@ def test_volumes_that_are_made_have_storage_and_nothing_else() -> None:
     assert get_volume(stage, f"pvc-{get_claim(stage).metadata.uid}").spec.capacity == {"storage": "7Gi"}
 
 
+@pytest.mark.parametrize(
+    ("provisioner", "driver"),
+    [
+        ("ebs.example.com", "ebs.example.com"),
+        ("Ebs.Example.com", "Ebs.Example.com"),
+        ("example.com/nfs", "example-com-nfs"),
+        ("example.com/a_.b", "example-com-a-b"),
+        (f"{'a' * 62}.com/nfs", "a" * 62),
+    ],
+)
+def test_volumes_of_a_provisioner_that_is_no_csi_driver_have_a_driver_all_the_same(
+    provisioner: str, driver: str
+) -> None:
+    """The API refuses volumes whose driver's name is no subdomain."""
+    stage = new_stage()
+    stage.create(storage_class("fast", provisioner=provisioner).manifest().obj())
+    stage.create(claim("data").manifest().storage_class("fast").storage("7Gi").obj())
+    stage.pass_time(3)
+    volume_name = get_claim(stage).spec.volume_name
+    source = get_volume(stage, volume_name).spec.csi
+    assert source is not None
+    assert source.driver == driver
+
+
 @pytest.mark.parametrize("provisioner", ["", "kubernetes.io/no-provisioner"])
 def test_a_class_without_a_provisioner_makes_nothing(provisioner: str) -> None:
     stage = new_stage()
