@@ -139,6 +139,13 @@ def check_label_selector(selector: Document | None, faults: Faults, path: Path) 
         _check_requirement(requirement, faults, f"{path}.matchExpressions[{position}]")
 
 
+def is_selector(selector: Document) -> bool:
+    """Whether anything can be selected with this."""
+    faults = Faults()
+    check_label_selector(selector, faults, "")
+    return not faults
+
+
 def _check_requirement(requirement: Document, faults: Faults, path: Path) -> None:
     operator, values = requirement["operator"], requirement.get("values", ())
     check_operator(operator, values, faults, path)
