@@ -19,7 +19,7 @@ from bayplan.apiserver.admitting.plugins.namespaces import check_namespace
 from bayplan.apiserver.admitting.plugins.pod_security import check_pod_security
 from bayplan.apiserver.admitting.plugins.quotas import check_quotas
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.metadata import check_metadata, check_metadata_update
+from bayplan.apiserver.admitting.validation.metadata import check_common_metadata, check_metadata, check_metadata_update
 from bayplan.apiserver.admitting.wire_form import in_wire_form
 from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.kinds.served import kind_of
@@ -154,7 +154,7 @@ def _faults_of_new(kind: Kind, resource: Resource, document: Document) -> Faults
 def _faults_of_change(kind: Kind, new: Document, old: Document, subresource: str) -> Faults:
     """Everything that is wrong with a document that is to replace another, or part of it."""
     faults = Faults()
-    check_metadata_update(new["metadata"], old["metadata"], faults)
+    check_common_metadata(new["metadata"], old["metadata"], faults)
     if subresource:
         check_metadata_update(new["metadata"], old["metadata"], faults)
         if subresource in kind.subresources:

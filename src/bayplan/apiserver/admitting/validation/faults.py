@@ -37,7 +37,7 @@ class Faults(list[Cause]):
         self.append(Cause(REQUIRED, f"Required value: {text}" if text else "Required value", path))
 
     def invalid(self, path: Path, value: Any, text: str) -> None:
-        self.append(field_cause(INVALID, path, f"{shown(value)}: {text}"))
+        self.append(field_cause(INVALID, path, f"{shown(value)}: {text}" if text else shown(value)))
 
     def invalid_whole(self, path: Path, text: str) -> None:
         """Of a part that is too large to be shown."""
