@@ -16,6 +16,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.validation.faults import shown_selector
 from bayplan.apiserver.schema.messages import message
 
 _ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "int_or_string": 0}
@@ -33,7 +34,7 @@ def internal(part: Document, type_name: str, parent: Document | None = None) -> 
     for field in _fields(type_name):
         if field.go_name == "~":
             metadata = part.get("metadata", {})
-            made.update((name, metadata[name]) for name in message("meta.v1.ObjectMeta").fields if name in metadata)
+            made.update((name, _raw(metadata[name])) for name in message("meta.v1.ObjectMeta").fields if name in metadata)
         else:
             owner = (parent or {}) if field.name.startswith("^") else part
             made[field.go_name] = _value(owner.get(field.name.removeprefix("^")), field.type, part)
@@ -50,8 +51,15 @@ def _value(value: Any, kind: str, parent: Document) -> Any:
     if kind in _ZEROS:
         return _ZEROS[kind] if value is None else value
     if kind == "raw":
-        return value
+        return _raw(value)
     return internal(value or {}, kind, parent)
+
+
+def _raw(value: Any) -> Any:
+    """A part that is shown under its names in documents: a label selector, or a map."""
+    if not isinstance(value, dict):
+        return value
+    return shown_selector(value) if {"matchLabels", "matchExpressions"} & value.keys() else dict(sorted(value.items()))
 
 
 @cache

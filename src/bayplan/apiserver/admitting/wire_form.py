@@ -72,10 +72,10 @@ def _absent(field: Field) -> Callable[[], Any]:
 
 def _action(field: Field) -> _Action:
     if field.container == "list":
-        return _list_action(_one(field), _zero(field), [] if field.always_present else _LEFT_OUT)
+        return _list_action(_one(field), _zero(field), None if field.always_present else _LEFT_OUT)
     if field.container == "map":
         one = canonical_amount if field.type == "Quantity" else _one(field)
-        return _map_action(one, _zero(field), {} if field.always_present else _LEFT_OUT)
+        return _map_action(one, _zero(field), None if field.always_present else _LEFT_OUT)
     one = _one(field)
     if field.pointer or field.always_present:
         return one or _same

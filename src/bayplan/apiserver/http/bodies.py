@@ -50,6 +50,14 @@ class Decoded(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
+class WrongType(BadRequest):  # noqa: N818
+    """A value that does not fit its field."""
+
+    def __init__(self, beginning: str, fault: str) -> None:
+        super().__init__(f"{beginning}: {fault}")
+        self.fault = fault
+
+
 class Expected(NamedTuple):
     """Of which kind a body must be."""
 
@@ -155,7 +163,7 @@ def _known_fields(
         return document, ()
     faults = check(document, message, raw)
     if faults.wrong_type:
-        raise BadRequest(f"{_unhandled(document)} {expected.kind}: {faults.wrong_type}")
+        raise WrongType(f"{_unhandled(document)} {expected.kind}", faults.wrong_type)
     return (pruned(document, message) if faults.strict else document), faults.strict
 
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from bayplan.apiserver.http import reading, writing
 from bayplan.apiserver.http.accepting import TABLE, Form
-from bayplan.apiserver.http.bodies import checked_document, decode, media_type
+from bayplan.apiserver.http.bodies import Decoded, decode, media_type
 from bayplan.apiserver.http.deleting import deletion_request
 from bayplan.apiserver.http.rendering import document_answer, object_answer
 from bayplan.apiserver.http.requests import Answer, Request
@@ -17,6 +17,7 @@ from bayplan.apiserver.patching.server_side_apply.scaling import SCALE
 from bayplan.apiserver.registry.documents import metadata_of
 from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.registry.scaling import ScalePaths, scale_of, scaled
+from bayplan.apiserver.registry.updating import check_location, check_namespace_of
 from bayplan.apiserver.registry.versions import served_form
 from bayplan.apiserver.storage.entries import Document, encode_json
 from bayplan.apiserver.tables.autoscaling import SCALES
@@ -63,6 +64,7 @@ def bind(registry: Registry, request: Request, target: Target, form: Form, now: 
     options = writing.options_of(request, "CreateOptions")
     binding = decode(request, writing.expected_of(target), "CreateOptions").document
     metadata, to = metadata_of(binding), binding.get("target") or {}
+    check_namespace_of(target.namespace, binding)
     name = target.name or metadata.get("name", "")
     if target.name and metadata.get("name", name) != name:
         raise BadRequest("name in URL does not match name in Binding object")
@@ -80,6 +82,7 @@ def bind(registry: Registry, request: Request, target: Target, form: Form, now: 
 def _evict(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:  # noqa: ARG001
     options = writing.options_of(request, "CreateOptions")
     eviction = decode(request, writing.expected_of(target), "CreateOptions").document
+    check_namespace_of(target.namespace, eviction)
     if metadata_of(eviction).get("name", target.name) != target.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     given = eviction.get("deleteOptions") or {}
@@ -99,24 +102,24 @@ def _get_scale(registry: Registry, request: Request, target: Target, form: Form,
 def _write_scale(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
     """PUT or PATCH of a Scale: changes the replicas of what it scales."""
     options = writing.options_of(request, "UpdateOptions")
-    paths, expected = _paths(registry, target), writing.expected_of(target)
-    wished = _wished_scale(request, target)
+    paths, wished = _paths(registry, target), _wished_scale(request, target)
 
     def wish(document: Document) -> Document:
-        decoded = checked_document(wished(scale_of(document, paths)), expected, "Ignore")
-        return scaled(document, decoded.document, paths)
+        return scaled(document, wished(scale_of(document, paths)).document, paths)
 
     entry = registry.update(target.resource, target.namespace, target.name, wish, options, now, subresource=SCALE)
     return document_answer(scale_of(served_form(target.resource, entry.document), paths), form)
 
 
-def _wished_scale(request: Request, target: Target) -> Callable[[Document], Document]:
+def _wished_scale(request: Request, target: Target) -> Callable[[Document], Decoded]:
+    expected = writing.expected_of(target)
     if request.method == "PUT":
-        scale = decode(request, writing.expected_of(target), "UpdateOptions").document
+        scale = decode(request, expected, "UpdateOptions")
+        check_location(target.name, target.namespace, scale.document)
         return lambda _: scale
     if media_type(request) == writing.APPLY_PATCH:
         raise MethodNotAllowed
-    return writing.patch_change(request, writing.expected_of(target))
+    return writing.patched_by(request, expected, "Ignore")
 
 
 def _paths(registry: Registry, target: Target) -> ScalePaths:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from bayplan.apiserver.custom_resources.versions import CustomVersion
 from bayplan.apiserver.http.accepting import Form
 from bayplan.apiserver.http.bodies import (
     Decoded,
     Expected,
+    WrongType,
     check_depth,
     checked_document,
     decode,
@@ -23,7 +24,13 @@ from bayplan.apiserver.http.rendering import object_answer
 from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.kinds.served import created_by_update
-from bayplan.apiserver.patching.go_values import go_text
+from bayplan.apiserver.patching.decoding import (
+    Inconvertible,
+    converted,
+    patched_text,
+    shown_patch,
+    undecodable_patch,
+)
 from bayplan.apiserver.patching.json_patch import apply_json_patch
 from bayplan.apiserver.patching.merge_patch import apply_merge_patch
 from bayplan.apiserver.patching.strategic_merge import apply_strategic_merge_patch
@@ -35,7 +42,6 @@ from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.model.media_types import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from bayplan.store.errors import (
     FORBIDDEN,
-    INVALID,
     REQUIRED,
     UNSUPPORTED,
     ApiError,
@@ -51,10 +57,6 @@ from bayplan.store.errors import (
 JSON_PATCH, APPLY_PATCH = "application/json-patch+json", "application/apply-patch+yaml"
 _OPTIONS_KINDS: Final = {"POST": "CreateOptions", "PUT": "UpdateOptions"}
 _MANAGER_MAX: Final = 128
-_WRONG_TYPE: Final = re.compile(
-    r"json: cannot unmarshal (?P<given>\w+) into Go struct field \S+ of type (?P<wanted>\S+)$"
-)
-_GO_KINDS: Final = {"array": "slice", "object": "map", "number": "int64"}
 
 
 def expected_of(target: Target) -> Expected:
@@ -124,18 +126,11 @@ def patch(registry: Registry, request: Request, target: Target, form: Form, now:
         return _apply(registry, request, target, form, now)
     options = _patch_options(request)
     validation = field_validation(request, "PatchOptions")
-    change = patch_change(request, expected_of(target))
     custom = registry.definitions.custom(target.resource)
+    patched = patched_by(request, expected_of(target), validation, custom)
 
     def wish(document: Document) -> Document:
-        patched = change(document)
-        check_depth(patched, request.body)
-        try:
-            decoded = checked_document(patched, expected_of(target), validation, None, custom)
-        except BadRequest as error:
-            if custom is None and media_type(request) == STRATEGIC_MERGE_PATCH:
-                raise _misfit(parse_json(request.body), error) or error from None
-            raise
+        decoded = patched(document)
         request.warn(decoded.warnings)
         return decoded.document
 
@@ -145,8 +140,32 @@ def patch(registry: Registry, request: Request, target: Target, form: Form, now:
     return written(registry, entry, target, form, now)
 
 
-def patch_change(request: Request, expected: Expected) -> Callable[[Document], Document]:
-    """What the patch in the body makes of a document."""
+def patched_by(
+    request: Request, expected: Expected, validation: str, custom: CustomVersion | None = None
+) -> Callable[[Document], Decoded]:
+    """What the patch in the body makes of a document, checked like a body."""
+    change, media = _patch_change(request, expected), media_type(request)
+    message = None if custom is not None else message_of(expected.api_version, expected.kind)
+
+    def patched(document: Document) -> Decoded:
+        made = change(document)
+        check_depth(made, request.body)
+        if message is not None and media == STRATEGIC_MERGE_PATCH:
+            try:
+                made = converted(made, message)
+            except Inconvertible as fault:
+                raise undecodable_patch(shown_patch(parse_json(request.body)), str(fault)) from None
+        try:
+            return checked_document(made, expected, validation, None, custom)
+        except WrongType as error:
+            if message is None:
+                raise
+            raise undecodable_patch(patched_text(document, made, message), error.fault) from None
+
+    return patched
+
+
+def _patch_change(request: Request, expected: Expected) -> Callable[[Document], Document]:
     media = media_type(request)
     if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH):
         raise UnsupportedMediaType.patch()
@@ -157,21 +176,6 @@ def patch_change(request: Request, expected: Expected) -> Callable[[Document], D
         return lambda document: apply_merge_patch(document, content)
     message = message_of(expected.api_version, expected.kind)
     return lambda document: apply_strategic_merge_patch(document, content, message)
-
-
-def _misfit(content: Any, error: BadRequest) -> Invalid | None:
-    """What is said of a strategic merge patch that makes a field of another type; None if that is not the fault."""
-    # Upstream: apimachinery/pkg/runtime/converter.go fromUnstructured (v1.36).
-    found = _WRONG_TYPE.search(str(error))
-    if found is None:
-        return None
-    given, wanted = _GO_KINDS.get(found["given"], found["given"]), found["wanted"]
-    text = f"unrecognized type: {wanted.removeprefix('*')}"
-    for prefix, what in (("[]", "slice"), ("map[", "map"), ("v1.", "struct")):
-        if wanted.removeprefix("*").startswith(prefix):
-            text = f"cannot restore {what} from: {given}"
-    cause = field_cause(INVALID, "patch", f'"{go_text(content)}": {text}')
-    return Invalid(f' "" is invalid: {cause.field}: {cause.message}', causes=[cause])
 
 
 def _patch_content(body: bytes) -> Any:

@@ -19,7 +19,7 @@ from bayplan.apiserver.admitting.plugins.namespaces import check_namespace
 from bayplan.apiserver.admitting.plugins.pod_security import check_pod_security
 from bayplan.apiserver.admitting.plugins.quotas import check_quotas
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.metadata import check_metadata, check_metadata_update
+from bayplan.apiserver.admitting.validation.metadata import check_common_metadata, check_metadata, check_metadata_update
 from bayplan.apiserver.admitting.wire_form import in_wire_form
 from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.kinds.served import kind_of
@@ -70,13 +70,13 @@ def admit_create(
             kind.complete(resource, defaulted, None, shown_name, cluster)
         return defaulted
 
-    made = complete(own(_with_defaults(resource, document)))
-    made = gate.mutated(made, lambda changed: complete(_with_defaults(resource, changed)))
+    made = complete(own(with_defaults(resource, document)))
+    made = gate.mutated(made, lambda changed: complete(with_defaults(resource, changed)))
     prepare_create(resource, made, now)
     _refuse(resource, made, _faults_of_new(kind, resource, made))
     if kind.warn is not None:
         options.warnings.extend(kind.warn(made, None))
-    if kind.without_effect:
+    if kind.without_effect and not options.dry_run:
         options.warnings.append(f"{kind.kind} is stored, but has no effect: {kind.without_effect}")
     gate.check(made)
     _finish(kind, resource, made, None, cluster)
@@ -104,8 +104,8 @@ def admit_update(
             kind.complete(resource, defaulted, old, defaulted["metadata"].get("name", ""), cluster)
         return defaulted
 
-    made = complete(own(_with_defaults(resource, new)))
-    made = gate.mutated(made, lambda changed: complete(_with_defaults(resource, changed)))
+    made = complete(own(with_defaults(resource, new)))
+    made = gate.mutated(made, lambda changed: complete(with_defaults(resource, changed)))
     prepare_update(resource, made, old, subresource, now)
     _refuse(resource, made, _faults_of_change(kind, made, old, subresource))
     gate.check(made)
@@ -132,7 +132,8 @@ def default_document(resource: Resource, document: Document) -> Document:
     return made
 
 
-def _with_defaults(resource: Resource, document: Document) -> Document:
+def with_defaults(resource: Resource, document: Document) -> Document:
+    """The document with all defaults, or a refusal of what cannot be read."""
     try:
         return default_document(resource, document)
     except ValueError as error:
@@ -153,7 +154,7 @@ def _faults_of_new(kind: Kind, resource: Resource, document: Document) -> Faults
 def _faults_of_change(kind: Kind, new: Document, old: Document, subresource: str) -> Faults:
     """Everything that is wrong with a document that is to replace another, or part of it."""
     faults = Faults()
-    check_metadata_update(new["metadata"], old["metadata"], faults)
+    check_common_metadata(new["metadata"], old["metadata"], faults)
     if subresource:
         check_metadata_update(new["metadata"], old["metadata"], faults)
         if subresource in kind.subresources:

@@ -19,11 +19,11 @@ from bayplan.apiserver.patching.server_side_apply.scaling import SCALE, track_sc
 from bayplan.apiserver.patching.server_side_apply.tracking import track, with_old_times
 from bayplan.apiserver.policies.attributes import CREATE, DELETE, UPDATE, Attributes
 from bayplan.apiserver.registry import creating, deleting, updating
-from bayplan.apiserver.registry.admission import Own, admit_create, admit_update, unchanged
+from bayplan.apiserver.registry.admission import Own, admit_create, admit_update, unchanged, with_defaults
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.custom_admission import admit_custom_update, admit_new_custom
 from bayplan.apiserver.registry.definitions import CUSTOM_RESOURCE_DEFINITIONS, Definitions
-from bayplan.apiserver.registry.documents import metadata_of, with_metadata
+from bayplan.apiserver.registry.documents import is_custom, metadata_of, with_metadata
 from bayplan.apiserver.registry.gates import Gate, Gates
 from bayplan.apiserver.registry.generations import counted
 from bayplan.apiserver.registry.options import WriteOptions
@@ -156,6 +156,9 @@ class Registry:
         wished = wish(served)
         if wished is served:
             return entry
+        if subresource == "status" and not options.trusted and not is_custom(resource):
+            # Defaults may be taken from what is then left as it was: a Job's labels from its template.
+            wished = with_defaults(resource, wished)
         updating.check_preconditions(served, wished, resource, must_name_version=must_name_version)
         made = updating.written_half(served, wished, resource, subresource, now)
         own = partial(self._owned, served, resource=resource, subresource=subresource, options=options, now=now)

@@ -6,6 +6,7 @@ stays whatever the wish says. A wish that changes nothing gives back the stored 
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from bayplan.apiserver.kinds.certificates.signing_requests import approved
@@ -15,7 +16,7 @@ from bayplan.apiserver.registry.typed import MODELLED
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.timestamps import format_time
-from bayplan.store.errors import INVALID, BadRequest, Conflict, Invalid, field_cause
+from bayplan.store.errors import INVALID, BadRequest, Conflict, InternalError, Invalid, field_cause
 from bayplan.store.rules import RULES, storage_key
 
 #: Metadata that only the server writes.
@@ -23,32 +24,52 @@ _SERVERS: Final = (
     *("namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"),
     *("generation", "resourceVersion", "selfLink"),
 )
+UINT64_MAX: Final = 2**64 - 1
 #: Names no version, just as if there were none.
 _ANY_VERSION: Final = "0"
+
+
+def check_namespace_of(namespace: str, document: Document) -> None:
+    """Raises BadRequest where a document names another namespace than its request."""
+    if metadata_of(document).get("namespace", "") not in ("", namespace):
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def check_location(name: str, namespace: str, new: Document) -> None:
+    """Raises BadRequest where a document that replaces another is meant for another place than that."""
+    metadata = metadata_of(new)
+    check_namespace_of(namespace, new)
+    if not metadata.get("name"):
+        text = f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        raise BadRequest(text)
+    if metadata["name"] != name:
+        raise BadRequest(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
 
 
 def check_preconditions(old: Document, new: Document, resource: Resource, *, must_name_version: bool) -> None:
     """Raises Conflict when the wish was made for another object or an older version of it."""
     meta, wished = old["metadata"], metadata_of(new)
-    name = meta["name"]
-    if not wished.get("name"):
-        text = f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
-        raise BadRequest(text)
-    if wished["name"] != name:
-        raise BadRequest(f"the name of the object ({wished['name']}) does not match the name on the URL ({name})")
-    namespace = meta.get("namespace", "")
-    if wished.get("namespace") and wished["namespace"] != namespace:
-        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    name, namespace = meta["name"], meta.get("namespace", "")
+    check_location(name, namespace, new)
     if wished.get("uid") and wished["uid"] != meta["uid"]:
         key = storage_key(_storage_prefix(resource), namespace, name)
         raise Conflict.other_uid(resource, key, name, wished["uid"], meta["uid"])
     version = wished.get("resourceVersion")
     if version and version != _ANY_VERSION:
+        _check_number(version)
         if version != meta["resourceVersion"]:
             raise Conflict.stale(resource, name)
     elif must_name_version and (is_custom(resource) or kind_of(resource).update_needs_version):
         cause = field_cause(INVALID, "metadata.resourceVersion", "0: must be specified for an update")
         raise Invalid.of_resource(resource, name, [cause])
+
+
+def _check_number(version: str) -> None:
+    """Raises what Go says of a version that is no number."""
+    if not (version.isascii() and version.isdigit()):
+        raise InternalError(f"strconv.ParseUint: parsing {json.dumps(version)}: invalid syntax")
+    if int(version) > UINT64_MAX:
+        raise InternalError(f"strconv.ParseUint: parsing {json.dumps(version)}: value out of range")
 
 
 def _storage_prefix(resource: Resource) -> str:

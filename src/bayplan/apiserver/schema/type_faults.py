@@ -178,7 +178,7 @@ class _Judge:
         elif type_name in _INT_BITS and not _fits_bits(value, _INT_BITS[type_name]):
             self._wrong(value, place, go_type, number_text=_number_text(value))
         elif type_name == "bytes":
-            self.wrong_type = self.wrong_type or _base64_fault(value)
+            self.wrong_type = self.wrong_type or base64_fault(value)
 
     def _wrong(self, value: Any, place: _Place, go_type: str, number_text: str = "") -> None:
         self.wrong_type = self.wrong_type or _cannot_unmarshal(value, place, go_type, number_text)
@@ -272,7 +272,8 @@ def _number_text(value: Any) -> str:
     return text
 
 
-def _base64_fault(text: str) -> str:
+def base64_fault(text: str) -> str:
+    """What Go says of a text that is not base64; empty if it is."""
     bad = _NOT_BASE64.search(text)
     letters = text.replace("\r", "").replace("\n", "").rstrip("=")
     padding = -len(letters) % 4

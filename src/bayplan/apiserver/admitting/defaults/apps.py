@@ -10,6 +10,7 @@ from bayplan.apiserver.admitting.defaults.storage import default_claim
 from bayplan.apiserver.admitting.documents import Document
 
 ROLLING_UPDATE = "RollingUpdate"
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _REVISIONS = 10
 _QUARTER = "25%"
 _DEADLINE_SECONDS = 600
@@ -35,6 +36,8 @@ def default_replica_set(replica_set: Document) -> None:
 
 
 def default_daemon_set(daemon_set: Document) -> None:
+    # A field of the server's own type, which is an annotation in documents.
+    daemon_set["metadata"].setdefault("annotations", {}).setdefault(TEMPLATE_GENERATION, "0")
     spec = daemon_set["spec"]
     strategy = spec["updateStrategy"]
     if strategy.setdefault("type", ROLLING_UPDATE) == ROLLING_UPDATE:

@@ -15,7 +15,8 @@ _BACKOFF_LIMIT = 6
 def default_job(job: Document) -> None:
     labels = job["spec"]["template"]["metadata"].get("labels")
     if labels:
-        job["metadata"].setdefault("labels", dict(labels))
+        # One map, to which a new Job's own labels are added; upstream shares it too.
+        job["metadata"].setdefault("labels", labels)
     _default_job_spec(job["spec"])
 
 

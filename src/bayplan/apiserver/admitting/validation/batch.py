@@ -5,10 +5,18 @@ from __future__ import annotations
 from bayplan.admission.time_zones import find_time_zone
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
+from bayplan.apiserver.admitting.keeping import keep
 from bayplan.apiserver.admitting.selecting_labels import matches
-from bayplan.apiserver.admitting.validation.faults import Faults, shown_labels
-from bayplan.apiserver.admitting.validation.metadata import check_label_selector
+from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults, shown_labels, shown_selector
+from bayplan.apiserver.admitting.validation.job_policies import check_failure_policy, check_success_policy
+from bayplan.apiserver.admitting.validation.metadata import (
+    check_label_selector,
+    check_metadata,
+    check_metadata_update,
+    is_selector,
+)
 from bayplan.apiserver.admitting.validation.names import label_faults
+from bayplan.apiserver.admitting.validation.networking import check_domain_prefixed_path
 from bayplan.apiserver.admitting.validation.pods.spec import check_template
 from bayplan.apiserver.admitting.validation.workloads import UNMATCHED
 from bayplan.controllers.workloads.job_pods import labels_of_job
@@ -23,12 +31,23 @@ _NUMBERS = (
     *("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"),
     *("backoffLimitPerIndex", "maxFailedIndexes"),
 )
-_MUTABLE_WHEN_SUSPENDED = ("nodeSelector", "tolerations", "schedulingGates", "affinity", "containers", "initContainers")
+_MANAGED_BY_MAX = 63
+_INDEXED_MAX, _MANY_INDEXES_MAX = 100_000, 10_000
+#: What pods of a Job are known by: those without a prefix are the older ones.
+_GENERATED_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
+#: By the type that refusals show.
+_IMMUTABLE_FIELDS = {
+    "completionMode": "",
+    "podFailurePolicy": "PodFailurePolicy",
+    "backoffLimitPerIndex": "",
+    "managedBy": "",
+    "successPolicy": "SuccessPolicy",
+}
 
 
-def check_job(job: Document, faults: Faults) -> None:
+def check_job(job: Document, faults: Faults, *, has_prefixed_labels: bool = True) -> None:
     spec, metadata = job["spec"], job["metadata"]
-    _check_generated(job, faults)
+    _check_generated(job, faults, has_prefixed_labels=has_prefixed_labels)
     _check_selected_spec(spec, faults)
     completions = spec.get("completions")
     if spec["completionMode"] == _INDEXED and completions:
@@ -38,26 +57,36 @@ def check_job(job: Document, faults: Faults) -> None:
             faults.invalid("metadata.name", metadata.get("name", ""), text)
 
 
-def _check_generated(job: Document, faults: Faults) -> None:
+def _check_generated(job: Document, faults: Faults, *, has_prefixed_labels: bool) -> None:
     """A selector that the server makes must be the one it would make."""
     spec, metadata = job["spec"], job["metadata"]
-    if spec["manualSelector"]:
+    selector = spec.get("selector")
+    if spec["manualSelector"] or selector is None:
         return
     labels = spec["template"].get("metadata", {}).get("labels", {})
-    for key, value in labels_of_job(metadata.get("name", ""), metadata.get("uid", "")).items():
-        if labels.get(key) != value:
-            faults.invalid("spec.template.metadata.labels", shown_labels(labels), f"must be '{value}'")
+    expected = labels_of_job(metadata.get("name", ""), metadata.get("uid", ""))
+    for key in _GENERATED_LABELS if has_prefixed_labels else _GENERATED_LABELS[:2]:
+        path = f"spec.template.metadata.labels[{key}]"
+        if key not in labels:
+            faults.required(path, f"must be '{expected[key]}'")
+        elif labels[key] != expected[key]:
+            faults.invalid(path, shown_labels(labels), f"must be '{expected[key]}'")
+    if not has_prefixed_labels:
+        expected = {key: expected[key] for key in _GENERATED_LABELS[:2]}
+    if is_selector(selector) and not matches(selector, expected):
+        faults.invalid("spec.selector", shown_selector(selector), "`selector` not auto-generated")
 
 
 def _check_selected_spec(spec: Document, faults: Faults) -> None:
     _check_job_spec(spec, faults, "spec")
     selector = spec.get("selector")
+    labels = spec["template"].get("metadata", {}).get("labels", {})
     if selector is None:
         faults.required("spec.selector")
+        faults.invalid("spec.template.metadata.labels", shown_labels(labels), UNMATCHED)
         return
     check_label_selector(selector, faults, "spec.selector")
-    labels = spec["template"].get("metadata", {}).get("labels", {})
-    if not matches(selector, labels):
+    if is_selector(selector) and not matches(selector, labels):
         faults.invalid("spec.template.metadata.labels", shown_labels(labels), UNMATCHED)
 
 
@@ -66,7 +95,21 @@ def _check_job_spec(spec: Document, faults: Faults, path: Path) -> None:
         faults.not_negative(f"{path}.{field}", spec.get(field))
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         faults.required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
+    if "managedBy" in spec:
+        check_domain_prefixed_path(spec["managedBy"], faults, f"{path}.managedBy")
+        if len(spec["managedBy"]) > _MANAGED_BY_MAX:
+            faults.too_long(f"{path}.managedBy", _MANAGED_BY_MAX)
     _check_completion_mode(spec, faults, path)
+    if "podFailurePolicy" in spec:
+        check_failure_policy(spec, faults, f"{path}.podFailurePolicy")
+    if "successPolicy" in spec:
+        if spec.get("completionMode") == _INDEXED:
+            check_success_policy(spec, faults, f"{path}.successPolicy")
+        else:
+            shown = internal(spec["successPolicy"], "SuccessPolicy")
+            faults.invalid(f"{path}.successPolicy", shown, "requires indexed completion mode")
+    replacing = ("Failed",) if "podFailurePolicy" in spec else ("Failed", "TerminatingOrFailed")
+    faults.supported(f"{path}.podReplacementPolicy", spec.get("podReplacementPolicy"), replacing)
     check_template(spec["template"], faults, f"{path}.template")
     policy = spec["template"]["spec"].get("restartPolicy")
     at = f"{path}.template.spec.restartPolicy"
@@ -85,25 +128,51 @@ def _check_completion_mode(spec: Document, faults: Faults, path: Path) -> None:
     if mode == _INDEXED:
         if spec.get("completions") is None:
             faults.required(f"{path}.completions", "when completion mode is Indexed")
+        _check_indexed(spec, faults, path)
         return
     for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
         if mode == "NonIndexed" and field in spec:
             faults.invalid(f"{path}.{field}", spec[field], "requires indexed completion mode")
 
 
+def _check_indexed(spec: Document, faults: Faults, path: Path) -> None:
+    completions, parallelism = spec.get("completions"), spec.get("parallelism", 0)
+    failed = spec.get("maxFailedIndexes")
+    most = "must be less than or equal to"
+    if parallelism > _INDEXED_MAX:
+        faults.invalid(f"{path}.parallelism", parallelism, f"{most} {_INDEXED_MAX} when completion mode is {_INDEXED}")
+    if completions is not None and failed is not None and failed > completions:
+        faults.invalid(f"{path}.maxFailedIndexes", failed, f"{most} completions")
+    if failed is not None and failed > _INDEXED_MAX:
+        faults.invalid(f"{path}.maxFailedIndexes", failed, f"{most} {_INDEXED_MAX}")
+    if completions is None or completions <= _INDEXED_MAX or "backoffLimitPerIndex" not in spec:
+        return
+    above = f"when completions are above {_INDEXED_MAX} and used with backoff limit per index"
+    if failed is None:
+        text = f"must be specified when completions is above {_INDEXED_MAX}"
+        faults.required(f"{path}.maxFailedIndexes", text)
+    if parallelism > _MANY_INDEXES_MAX:
+        faults.invalid(f"{path}.parallelism", parallelism, f"{most} {_MANY_INDEXES_MAX} {above}")
+    if failed is not None and failed > _MANY_INDEXES_MAX:
+        faults.invalid(f"{path}.maxFailedIndexes", failed, f"{most} {_MANY_INDEXES_MAX} {above}")
+
+
 def check_job_update(new: Document, old: Document, faults: Faults) -> None:
+    """Of the whole Job: what holds for a new one is checked first, and then once more with what may not change."""
+    check_metadata(new["metadata"], faults)
+    labels = old["spec"]["template"].get("metadata", {}).get("labels", {})
+    check_job(new, faults, has_prefixed_labels=set(_GENERATED_LABELS[2:]) <= labels.keys())
+    check_metadata_update(new["metadata"], old["metadata"], faults)
     spec, before = new["spec"], old["spec"]
     _check_selected_spec(spec, faults)
     _check_completions(spec, before, faults)
-    faults.immutable("spec.selector", spec.get("selector"), before.get("selector"))
-    template, other = spec["template"], before["template"]
-    if before.get("suspend"):
-        template, other = _without_mutable(template), _without_mutable(other)
-    if template != other:
-        shown = internal(spec["template"], "PodTemplateSpec")
-        faults.immutable("spec.template", template, other, shown)
-    for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
-        faults.immutable(f"spec.{field}", spec.get(field), before.get(field))
+    selector = spec.get("selector")
+    faults.immutable("spec.selector", selector, before.get("selector"), shown_selector(selector))
+    _check_template_update(new, old, faults)
+    for field, kind in _IMMUTABLE_FIELDS.items():
+        value = spec.get(field)
+        shown = internal(value, kind) if kind and value is not None else value
+        faults.immutable(f"spec.{field}", value, before.get(field), shown)
 
 
 def _check_completions(spec: Document, before: Document, faults: Faults) -> None:
@@ -114,14 +183,48 @@ def _check_completions(spec: Document, before: Document, faults: Faults) -> None
         faults.invalid("spec.completions", new, "can only be modified in tandem with spec.parallelism")
 
 
-def _without_mutable(template: Document) -> Document:
-    spec = {name: value for name, value in template["spec"].items() if name not in _MUTABLE_WHEN_SUSPENDED}
+def _check_template_update(new: Document, old: Document, faults: Faults) -> None:
+    template, before = new["spec"]["template"], old["spec"]["template"]
+    if not _may_be_rescheduled(old):
+        if template != before:
+            faults.invalid("spec.template", internal(template, "PodTemplateSpec"), IMMUTABLE)
+        return
+    # Of the metadata only labels and annotations mean anything in a template, and both may change.
+    spec, kept = template["spec"], _with_mutable(before["spec"], template["spec"])
+    if spec != kept:
+        faults.invalid("spec.template.spec", internal(spec, "PodSpec"), IMMUTABLE)
+
+
+def _may_be_rescheduled(job: Document) -> bool:
+    """Whether where its pods go, and what they get, can still be changed."""
+    spec, status = job["spec"], job.get("status", {})
+    is_suspended = any(one["type"] == "Suspended" and one["status"] == "True" for one in status.get("conditions") or ())
+    return bool(spec.get("suspend")) and ("startTime" not in status or is_suspended) and not status.get("active")
+
+
+def _with_mutable(before: Document, spec: Document) -> Document:
+    """The old spec, with what may change in a suspended Job taken from the new one."""
+    made = dict(before)
+    for field in ("nodeSelector", "tolerations", "schedulingGates"):
+        keep(made, spec, field)
+    _keep_node_affinity(made, spec)
     for field in ("containers", "initContainers"):
-        spec[field] = [{**container, "resources": {}} for container in template["spec"].get(field) or ()]
-    metadata = {
-        name: value for name, value in template.get("metadata", {}).items() if name not in ("labels", "annotations")
-    }
-    return {"metadata": metadata, "spec": spec}
+        ours, theirs = before.get(field) or [], spec.get(field) or []
+        if ours and [one["name"] for one in ours] == [one["name"] for one in theirs]:
+            pairs = zip(ours, theirs, strict=True)
+            made[field] = [{**one, "resources": other["resources"]} for one, other in pairs]
+    return made
+
+
+def _keep_node_affinity(made: Document, spec: Document) -> None:
+    affinity = dict(made.get("affinity") or {})
+    keep(affinity, spec.get("affinity") or {}, "nodeAffinity")
+    if affinity or ("affinity" in spec and "affinity" in made):
+        made["affinity"] = affinity
+    elif spec.get("affinity") == {}:
+        made["affinity"] = {}
+    else:
+        made.pop("affinity", None)
 
 
 def check_cron_job(cron_job: Document, faults: Faults) -> None:

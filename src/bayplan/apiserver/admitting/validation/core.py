@@ -6,19 +6,19 @@ Upstream: pkg/apis/core/validation/validation.go, pkg/apis/coordination/validati
 from __future__ import annotations
 
 import base64
-import binascii
-import json
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.plugins.quota_usage import STANDARD_NAMES
-from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
+from bayplan.apiserver.admitting.validation.metadata import NOT_QUALIFIED, STANDARD_FINALIZERS
 from bayplan.apiserver.admitting.validation.names import config_key_faults, is_network
 from bayplan.apiserver.admitting.validation.pods.resources import (
     check_amount_value,
     check_container_resource,
     check_qualified_resource,
 )
+from bayplan.apiserver.schema.go_syntax import syntax_fault
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 from bayplan.model.well_known import TAINT_EFFECTS
@@ -38,6 +38,23 @@ _SCOPES = (
     *("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"),
     "VolumeAttributesClass",
 )
+_CONFLICTING_SCOPES = ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"})
+_SCOPES_WITHOUT_VALUES = (
+    *("BestEffort", "NotBestEffort", "Terminating", "NotTerminating"),
+    "CrossNamespacePodAffinity",
+)
+_ONLY_EXISTS = (
+    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
+    "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+)
+_MISPLACED_SCOPE = "unsupported scope applied to resource"
+_OF_PODS = ("pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
+_RESOURCES_OF_SCOPES = {
+    **dict.fromkeys(("Terminating", "NotTerminating", "NotBestEffort"), _OF_PODS),
+    **dict.fromkeys(("PriorityClass", "CrossNamespacePodAffinity"), _OF_PODS),
+    "BestEffort": ("pods",),
+    "VolumeAttributesClass": ("persistentvolumeclaims", "requests.storage"),
+}
 _CIDR_FIXED = 'node updates may not change podCIDR except from "" to valid'
 
 
@@ -62,7 +79,6 @@ def _decoded_length(text: str) -> int:
 
 def check_config_map_update(new: Document, old: Document, faults: Faults) -> None:
     _check_immutable_data(new, old, ("data", "binaryData"), faults)
-    check_config_map(new, faults)
 
 
 def _check_immutable_data(new: Document, old: Document, fields: tuple[str, ...], faults: Faults) -> None:
@@ -99,23 +115,28 @@ def _check_json_data(data: dict[str, str], key: str, faults: Faults) -> None:
     if key not in data:
         faults.required(f"data[{key}]")
         return
-    try:
-        json.loads(base64.b64decode(data[key]))
-    except (ValueError, binascii.Error):
-        faults.invalid(f"data[{key}]", _REDACTED, "invalid character looking for beginning of value")
+    fault = syntax_fault(base64.b64decode(data[key]))
+    if fault:
+        faults.invalid(f"data[{key}]", _REDACTED, fault)
 
 
 def check_secret_update(new: Document, old: Document, faults: Faults) -> None:
     faults.immutable("type", new.get("type"), old.get("type"))
     _check_immutable_data(new, old, ("data",), faults)
-    check_secret(new, faults)
 
 
 def check_node(node: Document, faults: Faults) -> None:
     spec = node["spec"]
     _check_taints(spec.get("taints", ()), faults)
+    _check_node_resources(node, faults)
     for position, cidr in enumerate(spec.get("podCIDRs", ())):
         check_network(cidr, faults, f"spec.podCIDRs[{position}]")
+
+
+def _check_node_resources(node: Document, faults: Faults) -> None:
+    for field in ("capacity", "allocatable"):
+        for name, raw in sorted(node.get("status", {}).get(field, {}).items()):
+            check_amount_value(name, raw, faults, f"status.{field}.{name}")
 
 
 def check_network(text: str, faults: Faults, path: Path) -> None:
@@ -140,7 +161,13 @@ def _check_taints(taints: list[Document], faults: Faults) -> None:
 
 
 def check_node_update(new: Document, old: Document, faults: Faults) -> None:
-    check_node(new, faults)
+    """Of a write to the node or to its status."""
+    _check_node_resources(new, faults)
+    addresses = new.get("status", {}).get("addresses", [])
+    for position, address in enumerate(addresses):
+        if address in addresses[:position]:
+            shown = {"Type": address["type"], "Address": address["address"]}
+            faults.duplicate(f"status.addresses[{position}]", shown)
     spec, before = new["spec"], old["spec"]
     if before.get("podCIDRs") and spec.get("podCIDRs") != before["podCIDRs"]:
         faults.forbidden("spec.podCIDRs", _CIDR_FIXED)
@@ -149,22 +176,84 @@ def check_node_update(new: Document, old: Document, faults: Faults) -> None:
     _check_taints(spec.get("taints", ()), faults)
 
 
+def check_namespace(namespace: Document, faults: Faults) -> None:
+    for finalizer in namespace["spec"].get("finalizers") or ():
+        faults.all_invalid("spec.finalizers", finalizer, label_key_faults(finalizer))
+        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
+            faults.invalid("spec.finalizers", finalizer, NOT_QUALIFIED)
+
+
+def check_namespace_status(new: Document, _old: Document, faults: Faults) -> None:
+    phase, is_going = new["status"].get("phase", ""), "deletionTimestamp" in new["metadata"]
+    if phase != ("Terminating" if is_going else "Active"):
+        text = "'Terminating' if `deletionTimestamp` is not empty" if is_going else "'Active' if `deletionTimestamp` is empty"
+        faults.invalid("status.Phase", phase, f"may only be {text}")
+
+
 def check_quota(quota: Document, faults: Faults) -> None:
     spec = quota["spec"]
-    for name, raw in spec.get("hard", {}).items():
-        path = f"spec.hard[{name}]"
-        check_qualified_resource(name, faults, path)
+    _check_quota_amounts(spec.get("hard", {}), faults, "spec.hard")
+    _check_scopes(spec.get("scopes", []), spec.get("hard", {}), faults)
+    if "scopeSelector" in spec:
+        _check_scope_selector(spec, faults, "spec.scopeSelector.matchExpressions")
+
+
+def check_quota_status(new: Document, _old: Document, faults: Faults) -> None:
+    for field in ("hard", "used"):
+        _check_quota_amounts(new["status"].get(field, {}), faults, f"status.{field}")
+
+
+def _check_quota_amounts(amounts: Document, faults: Faults, path: Path) -> None:
+    for name, raw in amounts.items():
+        at = f"{path}[{name}]"
+        check_qualified_resource(name, faults, at)
         if "/" not in name and name not in STANDARD_NAMES and "hugepages-" not in name:
-            faults.invalid(path, name, "must be a standard resource for quota")
-        check_amount_value(name, raw, faults, path)
-    _check_scopes(spec.get("scopes", []), faults)
+            faults.invalid(at, name, "must be a standard resource for quota")
+        check_amount_value(name, raw, faults, at)
 
 
-def _check_scopes(scopes: list[str], faults: Faults) -> None:
+def _misfits(scope: str, hard: Document) -> list[str]:
+    """Resources that the scope says nothing about."""
+    fitting = _RESOURCES_OF_SCOPES.get(scope)
+    if fitting is None:
+        return []
+    return [name for name in sorted(hard) if name in STANDARD_NAMES and name not in fitting]
+
+
+def _check_scope_selector(spec: Document, faults: Faults, path: Path) -> None:
+    selector, hard = spec["scopeSelector"], spec.get("hard", {})
+    requirements = selector.get("matchExpressions") or []
+    for requirement in requirements:
+        scope, operator, values = requirement["scopeName"], requirement["operator"], requirement.get("values")
+        if scope not in _SCOPES:
+            faults.invalid(f"{path}.scopeName", scope, "unsupported scope")
+        for _ in _misfits(scope, hard):
+            faults.invalid(path, internal(selector, "ScopeSelector"), _MISPLACED_SCOPE)
+        if scope in _SCOPES_WITHOUT_VALUES and operator != "Exists":
+            faults.invalid(f"{path}.operator", operator, _ONLY_EXISTS)
+        if operator in ("In", "NotIn"):
+            if not values:
+                text = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+                faults.required(f"{path}.values", text)
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                text = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+                faults.invalid(f"{path}.values", values, text)
+        else:
+            faults.invalid(f"{path}.operator", operator, "not a valid selector operator")
+    scopes = {requirement["scopeName"] for requirement in requirements}
+    for pair in _CONFLICTING_SCOPES:
+        if pair <= scopes:
+            faults.invalid(path, spec.get("scopes"), "conflicting scopes")
+
+
+def _check_scopes(scopes: list[str], hard: Document, faults: Faults) -> None:
     for scope in scopes:
         if scope not in _SCOPES:
             faults.invalid("spec.scopes", scopes, "unsupported scope")
-    for pair in ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"}):
+        for _ in _misfits(scope, hard):
+            faults.invalid("spec.scopes", scopes, _MISPLACED_SCOPE)
+    for pair in _CONFLICTING_SCOPES:
         if pair <= {*scopes}:
             faults.invalid("spec.scopes", scopes, "conflicting scopes")
 
@@ -172,7 +261,8 @@ def _check_scopes(scopes: list[str], faults: Faults) -> None:
 def check_quota_update(new: Document, old: Document, faults: Faults) -> None:
     check_quota(new, faults)
     scopes = new["spec"].get("scopes", [])
-    faults.immutable("spec.scopes", {*scopes}, {*old["spec"].get("scopes", [])}, scopes)
+    if {*scopes} != {*old["spec"].get("scopes", [])}:
+        faults.invalid("spec.scopes", scopes or None, IMMUTABLE)
 
 
 def check_limit_range(limit_range: Document, faults: Faults) -> None:

@@ -37,7 +37,11 @@ class Faults(list[Cause]):
         self.append(Cause(REQUIRED, f"Required value: {text}" if text else "Required value", path))
 
     def invalid(self, path: Path, value: Any, text: str) -> None:
-        self.append(field_cause(INVALID, path, f"{shown(value)}: {text}"))
+        self.append(field_cause(INVALID, path, f"{shown(value)}: {text}" if text else shown(value)))
+
+    def invalid_whole(self, path: Path, text: str) -> None:
+        """Of a part that is too large to be shown."""
+        self.append(field_cause(INVALID, path, text))
 
     def all_invalid(self, path: Path, value: Any, texts: Iterable[str]) -> None:
         for text in texts:
@@ -99,6 +103,21 @@ class Faults(list[Cause]):
 def shown_labels(labels: Mapping[str, str]) -> dict[str, str] | None:
     """A map as Go shows it: in the order of its keys, and null where there is none."""
     return dict(sorted(labels.items())) or None
+
+
+def shown_selector(selector: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A label selector as Go shows it."""
+    if selector is None:
+        return None
+    made: dict[str, Any] = {}
+    if selector.get("matchLabels"):
+        made["matchLabels"] = shown_labels(selector["matchLabels"])
+    if selector.get("matchExpressions"):
+        made["matchExpressions"] = [
+            {name: one[name] for name in ("key", "operator", "values") if name in one}
+            for one in selector["matchExpressions"]
+        ]
+    return made
 
 
 def shown(value: Any) -> str:

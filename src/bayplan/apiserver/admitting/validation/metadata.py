@@ -6,18 +6,20 @@ apimachinery/pkg/api/validation/objectmeta.go (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import label_faults, path_segment_faults, subdomain_faults
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 
 NameRule: TypeAlias = Callable[[str], tuple[str, ...]]
 
+NOT_QUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
 _ANNOTATIONS_MAX = 256 * 1024
+STANDARD_FINALIZERS = ("kubernetes", ORPHAN_FINALIZER, FOREGROUND_FINALIZER)
 
 
 def check_metadata(
@@ -27,8 +29,9 @@ def check_metadata(
     *,
     namespaced: bool = True,
     rule: NameRule = subdomain_faults,
+    of_any_kind: bool = False,
 ) -> None:
-    """Of a new object, whose name has been generated if it is to be."""
+    """Of a new object, whose name has been generated if it is to be; `of_any_kind`: what the server itself checks."""
     if "generateName" in metadata:
         faults.all_invalid(f"{path}.generateName", metadata["generateName"], rule(_as_prefix(metadata["generateName"])))
     name = metadata.get("name", "")
@@ -45,6 +48,8 @@ def check_metadata(
     _check_rest(metadata, faults, path)
     if "finalizers" in metadata:
         _check_finalizers(metadata["finalizers"], faults, f"{path}.finalizers")
+    if not of_any_kind:
+        _check_standard_finalizers(metadata.get("finalizers", ()), faults, f"{path}.finalizers")
 
 
 def _as_prefix(text: str) -> str:
@@ -113,13 +118,30 @@ def _check_finalizers(finalizers: list[str], faults: Faults, path: Path) -> None
         faults.invalid(path, finalizers, text)
 
 
-def check_metadata_update(new: Document, old: Document, faults: Faults, path: Path = "metadata") -> None:
+def check_metadata_update(
+    new: Document, old: Document, faults: Faults, path: Path = "metadata", *, of_any_kind: bool = False
+) -> None:
     """Of an object that replaces another, its identity already filled in."""
     if old.get("deletionTimestamp") is not None:
         _check_added_finalizers(new.get("finalizers", []), old.get("finalizers", []), faults, path)
     for field in ("name", "namespace", "uid", "deletionGracePeriodSeconds"):
         faults.immutable(f"{path}.{field}", new.get(field), old.get(field))
     _check_rest(new, faults, path)
+    if not of_any_kind:
+        _check_standard_finalizers(new.get("finalizers", ()), faults, f"{path}.finalizers")
+
+
+def check_common_metadata(new: Document, old: Document, faults: Faults) -> None:
+    """What the server itself checks of every change, before its kind does."""
+    namespaced = "namespace" in old
+    check_metadata(new, faults, namespaced=namespaced, rule=path_segment_faults, of_any_kind=True)
+    check_metadata_update(new, old, faults, of_any_kind=True)
+
+
+def _check_standard_finalizers(finalizers: Iterable[str], faults: Faults, path: Path) -> None:
+    for position, finalizer in enumerate(finalizers):
+        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
+            faults.invalid(f"{path}[{position}]", finalizer, NOT_QUALIFIED)
 
 
 def _check_added_finalizers(new: list[str], old: list[str], faults: Faults, path: Path) -> None:
@@ -137,6 +159,13 @@ def check_label_selector(selector: Document | None, faults: Faults, path: Path) 
     check_labels(selector.get("matchLabels", {}), faults, f"{path}.matchLabels")
     for position, requirement in enumerate(selector.get("matchExpressions", ())):
         _check_requirement(requirement, faults, f"{path}.matchExpressions[{position}]")
+
+
+def is_selector(selector: Document) -> bool:
+    """Whether anything can be selected with this."""
+    faults = Faults()
+    check_label_selector(selector, faults, "")
+    return not faults
 
 
 def _check_requirement(requirement: Document, faults: Faults, path: Path) -> None:

@@ -9,8 +9,14 @@ from bayplan.apiserver.admitting.defaults.apps import ROLLING_UPDATE
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.selecting_labels import matches
-from bayplan.apiserver.admitting.validation.faults import Faults, shown_labels
-from bayplan.apiserver.admitting.validation.metadata import check_label_selector
+from bayplan.apiserver.admitting.validation.faults import Faults, shown_labels, shown_selector
+from bayplan.apiserver.admitting.validation.metadata import (
+    check_annotations,
+    check_label_selector,
+    check_labels,
+    check_metadata,
+    is_selector,
+)
 from bayplan.apiserver.admitting.validation.names import label_faults, percent_faults
 from bayplan.apiserver.admitting.validation.pods.spec import check_template
 from bayplan.apiserver.admitting.validation.volumes import check_claim_spec
@@ -29,8 +35,8 @@ UNMATCHED = "`selector` does not match template `labels`"
 def check_deployment(deployment: Document, faults: Faults) -> None:
     spec = deployment["spec"]
     faults.not_negative("spec.replicas", spec.get("replicas"))
-    _check_selector(spec.get("selector"), "deployment", faults)
-    _check_replica_template(spec, faults)
+    if _check_selector(spec.get("selector"), "deployment", faults):
+        _check_replica_template(spec, faults)
     strategy = spec["strategy"]
     if strategy["type"] == "Recreate":
         if "rollingUpdate" in strategy:
@@ -53,22 +59,30 @@ def check_replica_set(replica_set: Document, faults: Faults) -> None:
     faults.not_negative("spec.replicas", spec.get("replicas"))
     faults.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     # The real server says deployment here too.
-    _check_selector(spec.get("selector"), "deployment", faults)
-    _check_replica_template(spec, faults)
+    if _check_selector(spec.get("selector"), "deployment", faults):
+        _check_replica_template(spec, faults)
 
 
 def check_selector_update(new: Document, old: Document, faults: Faults) -> None:
     """The selector of a workload never changes."""
-    faults.immutable("spec.selector", new["spec"].get("selector"), old["spec"].get("selector"))
+    selector = new["spec"].get("selector")
+    faults.immutable("spec.selector", selector, old["spec"].get("selector"), shown_selector(selector))
 
 
-def _check_selector(selector: Document | None, kind: str, faults: Faults) -> None:
+def _check_selector(
+    selector: Document | None, kind: str, faults: Faults, malformed: str = "invalid label selector"
+) -> bool:
+    """Whether the template can be compared with it."""
     if selector is None:
         faults.required("spec.selector")
-        return
+        return True
     check_label_selector(selector, faults, "spec.selector")
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
         faults.invalid("spec.selector", selector, f"empty selector is invalid for {kind}")
+    if is_selector(selector):
+        return True
+    faults.invalid("spec.selector", shown_selector(selector), malformed)
+    return False
 
 
 def _check_replica_template(spec: Document, faults: Faults) -> None:
@@ -79,7 +93,7 @@ def _check_replica_template(spec: Document, faults: Faults) -> None:
 
 def _check_matching(selector: Document | None, template: Document, faults: Faults) -> None:
     labels = template.get("metadata", {}).get("labels", {})
-    if selector and not matches(selector, labels):
+    if selector is None or (selector and not matches(selector, labels)):
         faults.invalid("spec.template.metadata.labels", shown_labels(labels), UNMATCHED)
 
 
@@ -126,7 +140,7 @@ def check_daemon_set(daemon_set: Document, faults: Faults) -> None:
     selector = spec.get("selector")
     check_label_selector(selector, faults, "spec.selector")
     labels = spec["template"].get("metadata", {}).get("labels", {})
-    if selector is None or not matches(selector, labels):
+    if selector is None or (is_selector(selector) and not matches(selector, labels)):
         faults.invalid("spec.template.metadata.labels", shown_labels(labels), UNMATCHED)
     if selector is not None and not selector:
         faults.invalid("spec.selector", selector, "empty selector is invalid for daemonset")
@@ -135,6 +149,11 @@ def check_daemon_set(daemon_set: Document, faults: Faults) -> None:
     faults.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     _check_daemon_strategy(spec["updateStrategy"], faults, "spec.updateStrategy")
     faults.not_negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
+
+
+def check_daemon_set_update(new: Document, old: Document, faults: Faults) -> None:
+    check_selector_update(new, old, faults)
+    check_daemon_set(new, faults)
 
 
 def _check_daemon_strategy(strategy: Document, faults: Faults, path: Path) -> None:
@@ -165,9 +184,8 @@ def check_stateful_set(stateful_set: Document, faults: Faults, *, is_new: bool =
     if strategy["type"] not in (ROLLING_UPDATE, "OnDelete"):
         shown = internal(strategy, "StatefulSetUpdateStrategy")
         faults.invalid("spec.updateStrategy", shown, f"must be '{ROLLING_UPDATE}' or 'OnDelete'")
-    elif strategy["type"] == "OnDelete" and "rollingUpdate" in strategy:
-        text = f"only allowed for updateStrategy '{ROLLING_UPDATE}'"
-        faults.invalid("spec.updateStrategy.rollingUpdate", strategy["rollingUpdate"], text)
+    elif "rollingUpdate" in strategy:
+        _check_rolling_stateful_set(strategy, faults, "spec.updateStrategy.rollingUpdate")
     for field in ("whenDeleted", "whenScaled"):
         policy = spec["persistentVolumeClaimRetentionPolicy"][field]
         if policy not in ("Retain", "Delete"):
@@ -178,12 +196,31 @@ def check_stateful_set(stateful_set: Document, faults: Faults, *, is_new: bool =
             check_claim_spec(claim["spec"], faults, f"spec.volumeClaimTemplates[{position}].spec")
     faults.not_negative("spec.replicas", spec.get("replicas"))
     faults.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
+    if "ordinals" in spec:
+        faults.not_negative("spec.ordinals.start", spec["ordinals"]["start"])
     if is_new and spec.get("serviceName"):
         faults.all_invalid("spec.serviceName", spec["serviceName"], label_faults(spec["serviceName"]))
-    _check_selector(spec.get("selector"), "statefulset", faults)
-    _check_matching(spec.get("selector"), spec["template"], faults)
-    check_template(_with_claimed_volumes(spec), faults, "spec.template")
+    if _check_selector(spec.get("selector"), "statefulset", faults, malformed=""):
+        _check_matching(spec.get("selector"), spec["template"], faults)
+        check_template(_with_claimed_volumes(spec), faults, "spec.template")
+        metadata = spec["template"].get("metadata", {})
+        check_labels(metadata.get("labels", {}), faults, "spec.template.labels")
+        check_annotations(metadata.get("annotations", {}), faults, "spec.template.annotations")
     _check_lasting(spec["template"], "StatefulSet", faults)
+
+
+def _check_rolling_stateful_set(strategy: Document, faults: Faults, path: Path) -> None:
+    rolling = strategy["rollingUpdate"]
+    if strategy["type"] == "OnDelete":
+        shown = internal(rolling, "RollingUpdateStatefulSetStrategy")
+        faults.invalid(path, shown, f"only allowed for updateStrategy '{ROLLING_UPDATE}'")
+        return
+    faults.not_negative(f"{path}.partition", rolling.get("partition"))
+    if "maxUnavailable" in rolling:
+        check_int_or_percent(rolling["maxUnavailable"], faults, f"{path}.maxUnavailable")
+        if _is_zero(rolling["maxUnavailable"]):
+            faults.invalid(f"{path}.maxUnavailable", rolling["maxUnavailable"], "cannot be 0")
+        check_percent_at_most_100(rolling["maxUnavailable"], faults, f"{path}.maxUnavailable")
 
 
 def _with_claimed_volumes(spec: Document) -> Document:
@@ -229,3 +266,19 @@ def check_replication_controller(controller: Document, faults: Faults) -> None:
 
 def check_pod_template(pod_template: Document, faults: Faults) -> None:
     check_template(pod_template["template"], faults, "template")
+
+
+def check_controller_revision(revision: Document, faults: Faults) -> None:
+    faults.not_negative("revision", revision["revision"])
+    data = revision.get("data")
+    if data is None:
+        faults.required("data", "data is mandatory")
+    elif not isinstance(data, dict):
+        faults.required("data", "data must be a valid JSON object")
+
+
+def check_controller_revision_update(new: Document, old: Document, faults: Faults) -> None:
+    """What holds for new ones but for the data, which never changes."""
+    check_metadata(new["metadata"], faults)
+    faults.not_negative("revision", new["revision"])
+    faults.immutable("data", new.get("data"), old.get("data"))

@@ -10,8 +10,9 @@ from bayplan.apiserver.admitting.validation.batch import (
     check_job,
     check_job_update,
 )
+from bayplan.apiserver.admitting.validation.job_statuses import check_job_status
 from bayplan.apiserver.admitting.warnings.pods import warn_of_template
-from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, number
 from bayplan.apiserver.statuses.workloads import completed_job
 from bayplan.apiserver.tables.workloads import CRON_JOBS, JOBS
@@ -24,11 +25,13 @@ def _create_job(job: Document, now: int) -> None:  # noqa: ARG001 - other kinds 
         return
     template = spec["template"].setdefault("metadata", {})
     labels = labels_of_job(metadata.get("name", ""), metadata.get("uid", ""))
+    is_shared = "labels" in template and metadata.get("labels") is template["labels"]
     template["labels"] = {**labels, **template.get("labels", {})}
+    if is_shared:
+        metadata["labels"] = template["labels"]
     selector = spec.setdefault("selector", {}) or {}
     selector.setdefault("matchLabels", {}).setdefault(CONTROLLER_UID_LABEL, metadata.get("uid", ""))
     spec["selector"] = selector
-    metadata.setdefault("labels", dict(template["labels"]))
 
 
 JOB = Kind(
@@ -38,6 +41,8 @@ JOB = Kind(
     on_create=_create_job,
     check=check_job,
     check_update=check_job_update,
+    steps=(Step.UPDATE,),
+    subresources={"status": check_job_status},
     watched=("spec",),
     warn=warn_of_template("spec", "template"),
     printer=JOBS,

@@ -9,19 +9,27 @@ from bayplan.apiserver.admitting.validation.core import (
     check_secret,
     check_secret_update,
 )
-from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, fields
 from bayplan.apiserver.tables.cluster import SERVICE_ACCOUNTS
 from bayplan.apiserver.tables.configuration import CONFIG_MAPS, SECRETS
 
-CONFIG_MAP = Kind("v1", "ConfigMap", check=check_config_map, check_update=check_config_map_update, printer=CONFIG_MAPS)
+CONFIG_MAP = Kind(
+    "v1",
+    "ConfigMap",
+    check=check_config_map,
+    check_update=check_config_map_update,
+    steps=(Step.METADATA, Step.UPDATE, Step.NEW),
+    printer=CONFIG_MAPS,
+)
 SECRET = Kind(
     "v1",
     "Secret",
     defaults=default_secret,
     check=check_secret,
     check_update=check_secret_update,
+    steps=(Step.METADATA, Step.UPDATE, Step.NEW),
     printer=SECRETS,
     selectable=SelectableFields({**METADATA, **fields("type")}),
 )
-SERVICE_ACCOUNT = Kind("v1", "ServiceAccount", printer=SERVICE_ACCOUNTS)
+SERVICE_ACCOUNT = Kind("v1", "ServiceAccount", steps=(Step.METADATA, Step.NEW), printer=SERVICE_ACCOUNTS)

@@ -7,9 +7,14 @@ from typing import Final
 from bayplan.apiserver.admitting.defaults.core import default_namespace, default_node
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.keeping import keep
-from bayplan.apiserver.admitting.validation.core import check_node, check_node_update
+from bayplan.apiserver.admitting.validation.core import (
+    check_namespace,
+    check_namespace_status,
+    check_node,
+    check_node_update,
+)
 from bayplan.apiserver.admitting.validation.names import label_faults
-from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.selecting.selectable_fields import NAME_ONLY, SelectableFields, fields, flag
 from bayplan.apiserver.tables.cluster import COMPONENT_STATUSES, NAMESPACES, NODES
 
@@ -27,12 +32,21 @@ def _keep_finalizers(new: Document, old: Document) -> None:
     keep(new["spec"], old.get("spec", {}), "finalizers")
 
 
+def _drop_config(new: Document, old: Document, now: int) -> None:  # noqa: ARG001 - other kinds need the time
+    """Kubelets that are configured through their nodes are no more."""
+    if "config" not in old.get("status", {}):
+        new["status"].pop("config", None)
+
+
 NODE = Kind(
     "v1",
     "Node",
     defaults=default_node,
     check=check_node,
     check_update=check_node_update,
+    steps=(Step.NEW, Step.METADATA, Step.UPDATE),
+    subresources={"status": check_node_update},
+    on_status=_drop_config,
     resets_status=False,
     printer=NODES,
     selectable=SelectableFields({**NAME_ONLY, "spec.unschedulable": flag("spec", "unschedulable")}),
@@ -43,6 +57,9 @@ NAMESPACE = Kind(
     defaults=default_namespace,
     on_create=_create_namespace,
     on_update=_keep_finalizers,
+    check=check_namespace,
+    steps=(Step.NEW, Step.METADATA),
+    subresources={"status": check_namespace_status},
     name_rule=label_faults,
     printer=NAMESPACES,
     selectable=SelectableFields({**NAME_ONLY, **fields("status.phase")}),

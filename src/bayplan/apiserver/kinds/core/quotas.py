@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.defaults.core import default_limit_range
-from bayplan.apiserver.admitting.validation.core import check_limit_range, check_quota, check_quota_update
-from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.admitting.validation.core import (
+    check_limit_range,
+    check_quota,
+    check_quota_status,
+    check_quota_update,
+)
+from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.tables.configuration import RESOURCE_QUOTAS
 
 RESOURCE_QUOTA = Kind(
-    "v1", "ResourceQuota", check=check_quota, check_update=check_quota_update, printer=RESOURCE_QUOTAS
+    "v1",
+    "ResourceQuota",
+    check=check_quota,
+    check_update=check_quota_update,
+    subresources={"status": check_quota_status},
+    printer=RESOURCE_QUOTAS,
 )
-LIMIT_RANGE = Kind("v1", "LimitRange", defaults=default_limit_range, check=check_limit_range, created_by_update=True)
+LIMIT_RANGE = Kind(
+    "v1",
+    "LimitRange",
+    defaults=default_limit_range,
+    check=check_limit_range,
+    steps=(Step.NEW,),
+    created_by_update=True,
+)
