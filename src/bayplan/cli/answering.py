@@ -29,6 +29,7 @@ from bayplan.cli.sources import Source, live_options
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.model.reading import ReadResult, read
 from bayplan.report.answers.parts import Next, Part
+from bayplan.worlds.driving import rare_collections
 
 
 class Settings(TypedDict):
@@ -109,10 +110,9 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
             **own: Any,
         ) -> int:
             source = Source(files, kubeconfig, context, namespace, all_namespaces)
-            return function(
-                Asked(source, output, report, config, feature_gates, foreign_victims, details, kubernetes_version),
-                **own,
-            )
+            asked = Asked(source, output, report, config, feature_gates, foreign_victims, details, kubernetes_version)
+            with rare_collections():
+                return function(asked, **own)
 
         made: Callable[..., int] = command
         for option in (
