@@ -31,7 +31,7 @@ EXTENSION_POINTS: Final = (
     "postBind",
 )
 
-# They exist in the file format; with the default gates nothing calls them.
+# They exist in the file format, the last since v1.37; with the default gates nothing calls them.
 PLACEMENT_POINTS: Final = ("placementGenerate", "placementScore")
 POD_GROUP_POST_FILTER: Final = "podGroupPostFilter"
 #: What is called for groups alone.
@@ -93,15 +93,18 @@ IMPLEMENTED_POINTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 
 REMOVED_PLUGINS: Final = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 
-# v1.37 asks for the node's name first, and three plugins have a PreFilter more.
+# v1.37 asks for the node's name first, three plugins have a PreFilter more, and two can make room for pod groups.
 _CORDON, _NAME = DEFAULT_MULTI_POINT.enabled[2:4]
 DEFAULT_MULTI_POINT_1_37: Final = PluginSet(
     enabled=(*DEFAULT_MULTI_POINT.enabled[:2], _NAME, _CORDON, *DEFAULT_MULTI_POINT.enabled[4:])
 )
+_NEW_POINTS_1_37: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(("NodeName", "NodeUnschedulable", "TaintToleration"), frozenset({"preFilter"})),
+    **dict.fromkeys(("DynamicResources", "DefaultPreemption"), frozenset({POD_GROUP_POST_FILTER})),
+}
 IMPLEMENTED_POINTS_1_37: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
-        name: points | {"preFilter"} if name in ("NodeName", "NodeUnschedulable", "TaintToleration") else points
-        for name, points in IMPLEMENTED_POINTS.items()
+        name: points | _NEW_POINTS_1_37.get(name, frozenset()) for name, points in IMPLEMENTED_POINTS.items()
     }
 )
 
@@ -113,7 +116,5 @@ GROUP_POINTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         GANG_SCHEDULING: frozenset({"preEnqueue", "permit"}),
         TOPOLOGY_PLACEMENT_GENERATOR: frozenset({"placementGenerate"}),
         POD_GROUP_PODS_COUNT: frozenset({"placementScore"}),
-        "DynamicResources": frozenset({POD_GROUP_POST_FILTER}),
-        "DefaultPreemption": frozenset({POD_GROUP_POST_FILTER}),
     }
 )

@@ -18,7 +18,7 @@ import msgspec
 
 from bayplan.config.args import DEFAULT_ARGS, read_args
 from bayplan.config.decoding import decode_struct
-from bayplan.config.defaults import EXTENSION_POINTS
+from bayplan.config.defaults import EXTENSION_POINTS, GROUP_EXTENSION_POINTS
 from bayplan.config.document import read_document
 from bayplan.config.faults import CONFIGURATION_KIND, Faults
 from bayplan.config.feature_gates import GateSettings, read_feature_gates
@@ -118,7 +118,7 @@ def load_configuration(
     gates = read_feature_gates(feature_gates, release, with_groups=with_groups)
     implements = implemented_points(gates) if implements is None else implements
     faults = Faults(str(source) if isinstance(source, str | Path) else "")
-    file = _with_defaults(_read_file(source, overrides, faults))
+    file = _with_defaults(_read_file(source, overrides, release, faults))
     check_configuration(file, faults)
     ignored = _resources_left_to_extenders(file.extenders)
     folder = Path(source).parent if isinstance(source, str | Path) else Path()
@@ -142,7 +142,7 @@ def load_configuration(
 
 
 def _read_file(
-    source: str | Path | Mapping[str, Any] | None, overrides: Mapping[str, Mapping[str, Any]], faults: Faults
+    source: ConfigSource, overrides: Mapping[str, Mapping[str, Any]], release: KubernetesRelease, faults: Faults
 ) -> KubeSchedulerConfiguration:
     if source is None:
         source = {"apiVersion": API_VERSION, "kind": CONFIGURATION_KIND}
@@ -150,9 +150,20 @@ def _read_file(
     for part, fields in overrides.items():
         data[part] = {**(data.get(part) or {}), **fields}
     _check_version(data, faults)
+    _refuse_later_points(data, release, faults)
     # Fields of another kind or version would only give faults that mislead.
     faults.raise_if_any()
     return decode_struct(KubeSchedulerConfiguration, data, "", faults)
+
+
+def _refuse_later_points(data: Mapping[str, Any], release: KubernetesRelease, faults: Faults) -> None:
+    """Extension points that this version's file does not have; what is malformed is reported by decoding."""
+    profiles = data.get("profiles")
+    for position, profile in enumerate(profiles if isinstance(profiles, list) else ()):
+        plugins = profile.get("plugins") if isinstance(profile, dict) else None
+        for point in GROUP_EXTENSION_POINTS:
+            if isinstance(plugins, dict) and point in plugins and point not in release.extension_points:
+                faults.add(f"profiles[{position}].plugins.{point}", "unknown field")
 
 
 def _check_version(data: Mapping[str, Any], faults: Faults) -> None:

@@ -15,12 +15,15 @@ from typing import Final
 from bayplan.config.defaults import (
     DEFAULT_MULTI_POINT,
     DEFAULT_MULTI_POINT_1_37,
+    EXTENSION_POINTS,
     GANG_PLUGINS,
+    GROUP_EXTENSION_POINTS,
     GROUP_POINTS,
     IMPLEMENTED_POINTS,
     IMPLEMENTED_POINTS_1_37,
     NODE_DECLARED_FEATURES,
     PLACEMENT_PLUGINS,
+    PLACEMENT_POINTS,
 )
 from bayplan.config.known_gates import DEPENDENCIES, KNOWN_GATES, KnownGate
 from bayplan.config.known_gates_1_37 import DEPENDENCIES_1_37, KNOWN_GATES_1_37
@@ -44,6 +47,7 @@ class KubernetesRelease:
     gate_dependencies: Mapping[str, tuple[str, ...]]
     plugins: PluginSet  # those that run unless a file says otherwise
     implemented_points: Mapping[str, frozenset[str]]  # by plugin
+    extension_points: tuple[str, ...]  # that a file may have, besides multiPoint
     has_pod_groups: bool  # bayplan knows how this version schedules them
 
     @property
@@ -56,7 +60,13 @@ RELEASES: Final[Mapping[str, KubernetesRelease]] = MappingProxyType(
         release.version: release
         for release in (
             KubernetesRelease(
-                V1_36, KNOWN_GATES, DEPENDENCIES, DEFAULT_MULTI_POINT, IMPLEMENTED_POINTS, has_pod_groups=False
+                V1_36,
+                KNOWN_GATES,
+                DEPENDENCIES,
+                DEFAULT_MULTI_POINT,
+                IMPLEMENTED_POINTS,
+                (*EXTENSION_POINTS, *PLACEMENT_POINTS),
+                has_pod_groups=False,
             ),
             KubernetesRelease(
                 V1_37,
@@ -64,6 +74,7 @@ RELEASES: Final[Mapping[str, KubernetesRelease]] = MappingProxyType(
                 DEPENDENCIES_1_37,
                 DEFAULT_MULTI_POINT_1_37,
                 IMPLEMENTED_POINTS_1_37,
+                (*EXTENSION_POINTS, *GROUP_EXTENSION_POINTS),
                 has_pod_groups=True,
             ),
         )

@@ -13,10 +13,9 @@ from typing import Any
 import msgspec
 import yaml
 
-from bayplan.config.defaults import EXTENSION_POINTS, PLACEMENT_POINTS
 from bayplan.config.loading import Configuration, ProfileSpec
 from bayplan.config.merge import MULTI_POINT, merge_plugin_sets
-from bayplan.config.releases import default_plugins
+from bayplan.config.releases import RELEASES, default_plugins
 from bayplan.config.schema import API_VERSION, PluginSet, Profile
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework import args as core
@@ -70,7 +69,8 @@ def _without_zeros(plain: Any) -> Any:
 
 
 def _profile(profile: Profile, spec: ProfileSpec, gates: FeatureGates) -> dict[str, Any]:
-    plugins = {point: _plugin_set(profile.plugins.at(point)) for point in (*EXTENSION_POINTS, *PLACEMENT_POINTS)}
+    points = RELEASES[gates.release.version].extension_points
+    plugins = {point: _plugin_set(profile.plugins.at(point)) for point in points}
     plugins[MULTI_POINT] = _plugin_set(merge_plugin_sets(default_plugins(gates), profile.plugins.multi_point))
     written: dict[str, Any] = {
         "schedulerName": spec.scheduler_name,

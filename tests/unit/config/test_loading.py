@@ -12,6 +12,7 @@ import pytest
 from bayplan.config import load_configuration
 from bayplan.config.decoding import decode_struct
 from bayplan.config.faults import Faults
+from bayplan.config.releases import RELEASES
 from bayplan.config.schema import Extender, ExtenderTls
 from bayplan.core.framework.args import InterPodAffinityArgs, NodeResourcesFitArgs
 from bayplan.model.errors import InvalidObject
@@ -259,6 +260,18 @@ def test_all_faults_are_listed_with_their_paths() -> None:
 )
 def test_refused(fields: dict[str, Any], expected: tuple[str, str]) -> None:
     assert messages(configuration(**fields)) == [expected]
+
+
+def test_the_point_for_pod_groups_exists_since_1_37() -> None:
+    def named_there(plugin: str) -> dict[str, Any]:
+        return configuration(profiles=[{"plugins": {"podGroupPostFilter": {"enabled": named(plugin)}}}])
+
+    loaded = load_configuration(named_there("DefaultPreemption"), release=RELEASES["1.37"])
+    assert loaded.profiles[0].plugins["podGroupPostFilter"] == ("DefaultPreemption", "DynamicResources")
+    with pytest.raises(InvalidObject, match=r'plugin "NodeName" does not extend PodGroupPostFilterPlugin plugin'):
+        load_configuration(named_there("NodeName"), release=RELEASES["1.37"])
+    with pytest.raises(InvalidObject, match=r"profiles\[0\].plugins.podGroupPostFilter: unknown field$"):
+        load_configuration(named_there("DefaultPreemption"), release=RELEASES["1.36"])
 
 
 def test_two_queue_sort_plugins_are_refused_in_the_file_already() -> None:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import RELEASES
 from bayplan.config.writing import configuration_document, configuration_text
 
 #: What kube-scheduler v1.36.4 writes with `--write-config-to` and no configuration.
@@ -21,6 +22,17 @@ def document(**fields: Any) -> dict[str, Any]:
 
 def test_the_defaults_are_written_as_kube_scheduler_writes_them() -> None:
     assert yaml.safe_load(configuration_text(load_configuration())) == yaml.safe_load(DEFAULTS.read_text())
+
+
+def test_what_1_37_writes_besides() -> None:
+    before, after = (configuration_document(load_configuration(release=RELEASES[version])) for version in RELEASES)
+    (old,), (new,) = before["profiles"], after["profiles"]
+    assert new["plugins"].pop("podGroupPostFilter") == {}
+    new["plugins"]["multiPoint"]["enabled"].sort(key=lambda plugin: plugin["name"])
+    old["plugins"]["multiPoint"]["enabled"].sort(key=lambda plugin: plugin["name"])
+    volumes = next(entry["args"] for entry in new["pluginConfig"] if entry["name"] == "VolumeBinding")
+    assert volumes.pop("shape") == [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}]
+    assert after == before
 
 
 @pytest.mark.parametrize(
