@@ -20,7 +20,7 @@ from bayplan.apiserver.admitting.plugins.pod_security import check_pod_security
 from bayplan.apiserver.admitting.plugins.quotas import check_quotas
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_common_metadata, check_metadata, check_metadata_update
-from bayplan.apiserver.admitting.wire_form import in_wire_form
+from bayplan.apiserver.admitting.wire_form import empty_as_null, in_wire_form
 from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.kinds.served import kind_of
 from bayplan.apiserver.registry.gates import OPEN, Gate
@@ -80,6 +80,7 @@ def admit_create(
         options.warnings.append(f"{kind.kind} is stored, but has no effect: {kind.without_effect}")
     gate.check(made)
     _finish(kind, resource, made, None, cluster)
+    _store_empty_as_null(resource, made)
     check_pod_security(resource, made, None, cluster, options.warnings)
     check_quotas(resource, made, None, cluster, now)
     return made
@@ -113,6 +114,7 @@ def admit_update(
         if kind.warn is not None:
             options.warnings.extend(kind.warn(made, old))
         _finish(kind, resource, made, old, cluster)
+    _store_empty_as_null(resource, made)
     if subresource in ("", "ephemeralcontainers"):
         check_pod_security(resource, made, old, cluster, options.warnings)
     check_quotas(resource, made, old, cluster, now, subresource)
@@ -185,6 +187,12 @@ def _finish(kind: Kind, resource: Resource, made: Document, old: Document | None
         _refuse(resource, made, kind.allocate(made, cluster))
     if kind.admit is not None:
         kind.admit(resource, made, old, cluster)
+
+
+def _store_empty_as_null(resource: Resource, made: Document) -> None:
+    described = message_of(resource.api_version, resource.kind)
+    if described is not None:
+        empty_as_null(made, described.name)
 
 
 def _refuse(resource: Resource, document: Document, causes: list[Cause]) -> None:
