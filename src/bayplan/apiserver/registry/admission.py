@@ -73,6 +73,7 @@ def admit_create(
     made = complete(own(with_defaults(resource, document)))
     made = gate.mutated(made, lambda changed: complete(with_defaults(resource, changed)))
     prepare_create(resource, made, now)
+    _allocate(kind, resource, made, None, cluster)
     _refuse(resource, made, _faults_of_new(kind, resource, made))
     if kind.warn is not None:
         options.warnings.extend(kind.warn(made, None))
@@ -108,6 +109,8 @@ def admit_update(
     made = complete(own(with_defaults(resource, new)))
     made = gate.mutated(made, lambda changed: complete(with_defaults(resource, changed)))
     prepare_update(resource, made, old, subresource, now)
+    if not subresource:
+        _allocate(kind, resource, made, old, cluster)
     _refuse(resource, made, _faults_of_change(kind, made, old, subresource))
     gate.check(made)
     if not subresource:
@@ -181,10 +184,14 @@ def _take_step(step: Step, kind: Kind, new: Document, old: Document, faults: Fau
         kind.immutable(new, old, faults)
 
 
-def _finish(kind: Kind, resource: Resource, made: Document, old: Document | None, cluster: ClusterView) -> None:
-    """Addresses, and admission that only refuses, of a write to the object itself."""
+def _allocate(kind: Kind, resource: Resource, made: Document, old: Document | None, cluster: ClusterView) -> None:
+    """Addresses, whose refusal comes before any other, as in the real server."""
     if kind.allocate is not None:
-        _refuse(resource, made, kind.allocate(made, cluster))
+        _refuse(resource, made, kind.allocate(made, old, cluster))
+
+
+def _finish(kind: Kind, resource: Resource, made: Document, old: Document | None, cluster: ClusterView) -> None:
+    """Admission that only refuses, of a write to the object itself."""
     if kind.admit is not None:
         kind.admit(resource, made, old, cluster)
 
