@@ -15,6 +15,7 @@ from bayplan.apiserver.admitting.defaults.services import (
     EXTERNAL_NAME,
     LOAD_BALANCER,
     NODE_PORT,
+    is_externally_accessible,
     needs_health_check,
 )
 from bayplan.apiserver.admitting.documents import Document
@@ -160,6 +161,7 @@ def keep_addresses(service: Document, old: Document | None) -> None:
     if old is None:
         return
     before = old["spec"]
+    _drop_useless(spec, before)
     address, addresses = spec.get("clusterIP"), spec.get("clusterIPs", [])
     if address and address != before.get("clusterIP") and addresses == before.get("clusterIPs"):
         # Whoever changes the one address means the list too.
@@ -177,6 +179,20 @@ def keep_addresses(service: Document, old: Document | None) -> None:
         if name in before:
             spec.setdefault(name, before[name])
     _keep_node_ports(spec, before)
+
+
+def _drop_useless(spec: Document, before: Document) -> None:
+    """What was not changed along with the type, and means nothing for the new one."""
+    useless = []
+    if before["type"] == LOAD_BALANCER != spec["type"]:
+        useless += ["allocateLoadBalancerNodePorts", "loadBalancerClass"]
+    if is_externally_accessible(before) and not is_externally_accessible(spec):
+        useless.append("externalTrafficPolicy")
+    if needs_health_check(before) and not needs_health_check(spec):
+        useless.append("healthCheckNodePort")
+    for name in useless:
+        if spec.get(name) == before.get(name):
+            spec.pop(name, None)
 
 
 def _give_up_addresses(spec: Document, before: Document) -> None:
