@@ -20,6 +20,7 @@ from bayplan.model.timestamps import format_time, parse_time
 
 _LEFT_OUT = object()
 _SECONDS_LENGTH = len("2006-01-02T15:04:05Z")
+_RECURSIVE = frozenset({"apiextensions.v1.JSONSchemaProps"})
 _ZERO_TEXTS = {"Quantity": "0", "Duration": "0s", "bytes": ""}
 
 _Action: TypeAlias = Callable[[Any], Any]
@@ -72,10 +73,10 @@ def _absent(field: Field) -> Callable[[], Any]:
 
 def _action(field: Field) -> _Action:
     if field.container == "list":
-        return _list_action(_one(field), _zero(field), None if field.always_present else _LEFT_OUT)
+        return _list_action(_one(field), _zero(field), [] if field.always_present else _LEFT_OUT)
     if field.container == "map":
         one = canonical_amount if field.type == "Quantity" else _one(field)
-        return _map_action(one, _zero(field), None if field.always_present else _LEFT_OUT)
+        return _map_action(one, _zero(field), {} if field.always_present else _LEFT_OUT)
     one = _one(field)
     if field.pointer or field.always_present:
         return one or _same
@@ -92,6 +93,35 @@ def _one(field: Field) -> _Action | None:
         return None
     name = field.type
     return lambda value: _written(value, _form(name))
+
+
+def empty_as_null(document: Document, message_name: str) -> None:
+    """Makes null, in place, of lists and maps that are always shown and have nothing in them, as storing them does."""
+    for name, is_always, below in _shown_containers(message_name):
+        value = document.get(name)
+        if value is None:
+            continue
+        if is_always and not value:
+            document[name] = None
+        elif below and isinstance(value, list):
+            for item in value:
+                empty_as_null(item, below)
+        elif below:
+            empty_as_null(value, below)
+
+
+@cache
+def _shown_containers(message_name: str) -> tuple[tuple[str, bool, str], ...]:
+    """Fields of a message that are, or contain, lists and maps that are always shown: name, whether it is one, type."""
+    found = []
+    for name, field in message(message_name).fields.items():
+        is_always = bool(field.container) and field.always_present
+        # No type that contains itself has such a field below, and no map of messages.
+        leads_on = field.is_message and field.container != "map" and field.type not in _RECURSIVE
+        below = field.type if leads_on and _shown_containers(field.type) else ""
+        if is_always or below:
+            found.append((name, is_always, below))
+    return tuple(found)
 
 
 def _same(value: Any) -> Any:

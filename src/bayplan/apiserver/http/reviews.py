@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from bayplan.apiserver.admitting.validation.access_reviews import check_access_review
+from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.http import writing
 from bayplan.apiserver.http.accepting import Form, not_acceptable
 from bayplan.apiserver.http.bodies import decode
@@ -14,8 +16,10 @@ from bayplan.apiserver.http.rendering import document_answer
 from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.patching.server_side_apply.tracking import track
+from bayplan.apiserver.registry.admission import with_defaults
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.model.timestamps import format_time
+from bayplan.store.errors import BadRequest, Invalid
 
 _EVERYTHING: Final = {
     "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
@@ -29,6 +33,13 @@ _STATUSES: Final[dict[str, dict[str, Any]]] = {
     "SelfSubjectRulesReview": _EVERYTHING,
     "SelfSubjectReview": {},
 }
+
+
+class _Unnamed:
+    """How refusals name a review: by its group alone."""
+
+    group, kind, resource = "authorization.k8s.io", "", ""
+    qualified_resource = qualified_kind = ".authorization.k8s.io"
 
 
 def is_review(target: Target) -> bool:
@@ -46,7 +57,17 @@ def answer_review(registry: Registry, request: Request, target: Target, form: Fo
         metadata: dict[str, Any] = {"creationTimestamp": format_time(now)}
         status = {"userInfo": request.user.document()}
         return document_answer({**review, "metadata": metadata, "status": status}, form, status=201)
-    asked = {field: value for field, value in review.items() if field != "status"}
-    scope = registry.definitions.scope(target.resource)
-    owned = track(scope, None, {**asked, "metadata": {}}, options.manager, now)
+    asked = with_defaults(target.resource, {**review, "metadata": {}, "spec": review.get("spec") or {}})
+    asked.pop("status", None)
+    if kind == "SelfSubjectRulesReview":
+        if not asked["spec"].get("namespace"):
+            raise BadRequest("no namespace on request")
+        return document_answer({**asked, "spec": {}, "status": _EVERYTHING}, form, status=201)
+    faults = Faults()
+    check_access_review(asked, target.namespace, faults)
+    if faults:
+        raise Invalid.of(_Unnamed(), "", faults)
+    owned = track(registry.definitions.scope(target.resource), None, asked, options.manager, now)
+    if target.namespace:
+        owned = {**owned, "metadata": {"namespace": target.namespace, **owned["metadata"]}}
     return document_answer({**owned, "status": _STATUSES[kind]}, form, status=201)

@@ -87,8 +87,8 @@ class Kind:
     """Checks of writes to subresources, by name."""
     warn: Warnings | None = None
     """Asked about valid documents on a write to the object itself."""
-    allocate: Callable[[Document, ClusterView], list[Cause]] | None = None
-    """Reserves addresses and ports once a document is valid."""
+    allocate: Callable[[Document, Document | None, ClusterView], list[Cause]] | None = None
+    """Reserves addresses and ports of a new document, or one that replaces another, before it is checked."""
     admit: Admission | None = None
     """Admission on a write to the object itself, after validation."""
 

@@ -23,6 +23,8 @@ _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
 _REINVOCATIONS: Final = ("IfNeeded", "Never")
 _PATCH_TYPES: Final = (APPLY_CONFIGURATION, JSON_PATCH)
+_ANY = "*"
+_SCOPES = ("*", "Cluster", "Namespaced")
 _FAILURE_POLICIES: Final = ("Fail", "Ignore")
 _MATCH_POLICIES: Final = ("Equivalent", "Exact")
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
@@ -40,16 +42,16 @@ def check_validating_policy(policy: Document, faults: Faults) -> None:
     for position, annotation in enumerate(annotations):
         path, missing = f"spec.auditAnnotations[{position}].valueExpression", "valueExpression is not specified"
         made = compiler.compile(annotation.get("valueExpression", ""), "string", "null_type")
-        _check(made, faults, path, missing)
+        check_expression(made, faults, path, missing)
 
 
 def _check_validation(validation: Document, compiler: Compiler, faults: Faults, path: Path) -> None:
     expression, message = validation.get("expression", ""), validation.get("message", "")
     made = compiler.compile(expression, "bool")
-    _check(made, faults, f"{path}.expression", "expression is not specified")
+    check_expression(made, faults, f"{path}.expression", "expression is not specified")
     if validation.get("messageExpression"):
         made = compiler.having(has_authorizer=False).compile(validation["messageExpression"], "string")
-        _check(made, faults, f"{path}.messageExpression")
+        check_expression(made, faults, f"{path}.messageExpression")
     if message and not message.strip():
         faults.invalid(f"{path}.message", message, "must be non-empty if specified")
     elif "\n" in message.strip():
@@ -82,7 +84,7 @@ def _check_mutation(mutation: Document, compiler: Compiler, faults: Faults, path
     else:
         wanted = OBJECT if kind == APPLY_CONFIGURATION else PATCHES
         made = compiler.compile(mutation[field].get("expression", ""), wanted)
-        _check(made, faults, f"{path}.{field}.expression")
+        check_expression(made, faults, f"{path}.{field}.expression")
     if mutation.get(other) is not None:
         faults.invalid(f"{path}.{other}", f"{{{other}}}", f"must not be specified when patchType is {kind}")
 
@@ -105,14 +107,15 @@ def _common(spec: Document, faults: Faults, *, is_mutating: bool = False) -> Com
         if not _IDENTIFIER.fullmatch(variable["name"]):
             faults.invalid(f"{path}.name", variable["name"], "must be a valid CEL identifier")
         elif position < len(expressions):
-            _check(expressions[position], faults, f"{path}.expression", "expression is not specified")
+            check_expression(expressions[position], faults, f"{path}.expression", "expression is not specified")
     for position, condition in enumerate(spec.get("matchConditions") or ()):
         made = compiler.compile(condition.get("expression", ""), "bool")
-        _check(made, faults, f"spec.matchConditions[{position}].expression")
+        check_expression(made, faults, f"spec.matchConditions[{position}].expression")
     return compiler
 
 
-def _check(expression: Expression, faults: Faults, path: Path, missing: str = "") -> None:
+def check_expression(expression: Expression, faults: Faults, path: Path, missing: str = "") -> None:
+    """Of an expression that is there and can be asked."""
     if not expression.text.strip():
         faults.required(path, missing)
     elif expression.program is None:
@@ -135,7 +138,7 @@ def _check_matching(matching: Document, faults: Faults, path: Path, *, is_mutati
     faults.one_of(f"{path}.matchPolicy", matching.get("matchPolicy"), _MATCH_POLICIES)
     for field in ("resourceRules", "excludeResourceRules"):
         for position, rule in enumerate(matching.get(field) or ()):
-            _check_rule(rule, faults, f"{path}.{field}[{position}]")
+            check_rule(rule, faults, f"{path}.{field}[{position}]")
     if is_mutating:
         for rule in matching.get("resourceRules") or ():
             for operation in rule.get("operations") or ():
@@ -143,21 +146,56 @@ def _check_matching(matching: Document, faults: Faults, path: Path, *, is_mutati
                     faults.unsupported(f"{path}.resourceRules.operations", operation, _MUTATING_OPERATIONS)
 
 
-def _check_rule(rule: Document, faults: Faults, path: Path) -> None:
-    _check_listed(rule.get("operations") or (), _OPERATIONS, faults, f"{path}.operations")
-    for field in ("apiGroups", "apiVersions", "resources"):
-        if not rule.get(field):
+def check_rule(rule: Document, faults: Faults, path: Path) -> None:
+    """Of what a policy or a webhook is asked about."""
+    operations = rule.get("operations") or []
+    if not operations:
+        faults.required(f"{path}.operations")
+    if len(operations) > 1 and _ANY in operations:
+        text = "if '*' is present, must not specify other operations"
+        faults.invalid(f"{path}.operations", operations, text)
+    for position, operation in enumerate(operations):
+        if operation not in _OPERATIONS:
+            faults.unsupported(f"{path}.operations[{position}]", operation, _OPERATIONS)
+    for field, what in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
+        values = rule.get(field) or []
+        if not values:
             faults.required(f"{path}.{field}")
+        if len(values) > 1 and _ANY in values:
+            faults.invalid(f"{path}.{field}", values, f"if '*' is present, must not specify other {what}")
+    for position, version in enumerate(rule.get("apiVersions") or ()):
+        if not version:
+            faults.required(f"{path}.apiVersions[{position}]")
+    _check_resources(rule.get("resources") or [], faults, f"{path}.resources")
+    faults.supported(f"{path}.scope", rule.get("scope"), _SCOPES)
     for position, name in enumerate(rule.get("resourceNames") or ()):
         faults.all_invalid(f"{path}.resourceNames[{position}]", name, path_segment_faults(name))
 
 
-def _check_listed(values: Iterable[str], known: tuple[str, ...], faults: Faults, path: Path) -> None:
-    if not values:
+def _check_resources(resources: list[str], faults: Faults, path: Path) -> None:
+    if not resources:
         faults.required(path)
-    for position, value in enumerate(values):
-        if value not in known:
-            faults.unsupported(f"{path}[{position}]", value, known)
+    with_any_part, any_with_part = set(), set()
+    is_plain = False
+    for position, given in enumerate(resources):
+        at = f"{path}[{position}]"
+        name, slash, part = given.partition("/")
+        if not given:
+            faults.required(at)
+        elif not slash:
+            is_plain = given != _ANY
+        else:
+            if name in with_any_part:
+                faults.invalid(at, given, f"if '{name}/*' is present, must not specify {given}")
+            if part in any_with_part:
+                faults.invalid(at, given, f"if '*/{part}' is present, must not specify {given}")
+            with_any_part |= {name} if part == _ANY else set()
+            any_with_part |= {part} if name == _ANY else set()
+    if len(resources) > 1 and "*/*" in resources:
+        faults.invalid(path, resources, "if '*/*' is present, must not specify other resources")
+    if _ANY in resources and is_plain:
+        text = "if '*' is present, must not specify other resources without subresources"
+        faults.invalid(path, resources, text)
 
 
 def check_validating_binding(binding: Document, faults: Faults) -> None:

@@ -20,7 +20,7 @@ from bayplan.apiserver.admitting.plugins.pod_security import check_pod_security
 from bayplan.apiserver.admitting.plugins.quotas import check_quotas
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_common_metadata, check_metadata, check_metadata_update
-from bayplan.apiserver.admitting.wire_form import in_wire_form
+from bayplan.apiserver.admitting.wire_form import empty_as_null, in_wire_form
 from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.kinds.served import kind_of
 from bayplan.apiserver.registry.gates import OPEN, Gate
@@ -73,6 +73,7 @@ def admit_create(
     made = complete(own(with_defaults(resource, document)))
     made = gate.mutated(made, lambda changed: complete(with_defaults(resource, changed)))
     prepare_create(resource, made, now)
+    _allocate(kind, resource, made, None, cluster)
     _refuse(resource, made, _faults_of_new(kind, resource, made))
     if kind.warn is not None:
         options.warnings.extend(kind.warn(made, None))
@@ -80,6 +81,7 @@ def admit_create(
         options.warnings.append(f"{kind.kind} is stored, but has no effect: {kind.without_effect}")
     gate.check(made)
     _finish(kind, resource, made, None, cluster)
+    _store_empty_as_null(resource, made)
     check_pod_security(resource, made, None, cluster, options.warnings)
     check_quotas(resource, made, None, cluster, now)
     return made
@@ -107,12 +109,15 @@ def admit_update(
     made = complete(own(with_defaults(resource, new)))
     made = gate.mutated(made, lambda changed: complete(with_defaults(resource, changed)))
     prepare_update(resource, made, old, subresource, now)
+    if not subresource:
+        _allocate(kind, resource, made, old, cluster)
     _refuse(resource, made, _faults_of_change(kind, made, old, subresource))
     gate.check(made)
     if not subresource:
         if kind.warn is not None:
             options.warnings.extend(kind.warn(made, old))
         _finish(kind, resource, made, old, cluster)
+    _store_empty_as_null(resource, made)
     if subresource in ("", "ephemeralcontainers"):
         check_pod_security(resource, made, old, cluster, options.warnings)
     check_quotas(resource, made, old, cluster, now, subresource)
@@ -179,12 +184,22 @@ def _take_step(step: Step, kind: Kind, new: Document, old: Document, faults: Fau
         kind.immutable(new, old, faults)
 
 
-def _finish(kind: Kind, resource: Resource, made: Document, old: Document | None, cluster: ClusterView) -> None:
-    """Addresses, and admission that only refuses, of a write to the object itself."""
+def _allocate(kind: Kind, resource: Resource, made: Document, old: Document | None, cluster: ClusterView) -> None:
+    """Addresses, whose refusal comes before any other, as in the real server."""
     if kind.allocate is not None:
-        _refuse(resource, made, kind.allocate(made, cluster))
+        _refuse(resource, made, kind.allocate(made, old, cluster))
+
+
+def _finish(kind: Kind, resource: Resource, made: Document, old: Document | None, cluster: ClusterView) -> None:
+    """Admission that only refuses, of a write to the object itself."""
     if kind.admit is not None:
         kind.admit(resource, made, old, cluster)
+
+
+def _store_empty_as_null(resource: Resource, made: Document) -> None:
+    described = message_of(resource.api_version, resource.kind)
+    if described is not None:
+        empty_as_null(made, described.name)
 
 
 def _refuse(resource: Resource, document: Document, causes: list[Cause]) -> None:

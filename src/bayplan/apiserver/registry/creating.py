@@ -25,7 +25,7 @@ def located(resource: Resource, namespace: str, document: Document) -> Document:
     metadata = metadata_of(document)
     if metadata.get("resourceVersion"):
         raise InternalError("resourceVersion should not be set on objects to be created")
-    if not metadata.get("name") and not metadata.get("generateName"):
+    if is_custom(resource) and not metadata.get("name") and not metadata.get("generateName"):
         cause = field_cause(REQUIRED, "metadata.name", "name or generateName is required")
         raise Invalid.of(resource, "", [cause])
     if not resource.namespaced:
@@ -38,7 +38,7 @@ def located(resource: Resource, namespace: str, document: Document) -> Document:
 def named(document: Document, number: int, is_taken: Callable[[str], bool]) -> Document:
     """The document with a name of its own if it only says how names begin."""
     metadata = metadata_of(document)
-    if metadata.get("name"):
+    if metadata.get("name") or not metadata.get("generateName"):
         return document
     name = generated_name(metadata["generateName"], number)
     while is_taken(name):

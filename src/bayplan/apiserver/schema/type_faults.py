@@ -299,4 +299,8 @@ def _go_name(type_name: str) -> str:
 
 def _inlined_in(owner: Message, name: str) -> list[str]:
     """The type whose field this is, if it is an inlined one: Go names it on the way."""
-    return [one.type.rpartition(".")[2] for one in owner.inlined if name in message(one.type).fields]
+    for one in owner.inlined:
+        inner = message(one.type)
+        if name in inner.fields:
+            return [one.type.rpartition(".")[2], *_inlined_in(inner, name)]
+    return []

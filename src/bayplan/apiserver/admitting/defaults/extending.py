@@ -98,5 +98,6 @@ def default_priority_level(level: Document) -> None:
 
 
 def _default_shares(limits: Document, shares: int) -> None:
-    limits.setdefault("nominalConcurrencyShares", shares)
+    if limits.get("nominalConcurrencyShares") is None:
+        limits["nominalConcurrencyShares"] = shares
     limits.setdefault("lendablePercent", 0)

@@ -27,6 +27,11 @@ def default_service(service: Document) -> None:
                 ingress.setdefault("ipMode", "VIP")
 
 
+def needs_health_check(spec: Document) -> bool:
+    """Whether a load balancer must ask nodes for pods of the service."""
+    return spec["type"] == LOAD_BALANCER and spec.get("externalTrafficPolicy") == "Local"
+
+
 def is_externally_accessible(spec: Document) -> bool:
     kind = spec.get("type")
     return kind in (LOAD_BALANCER, NODE_PORT) or (kind == CLUSTER_IP and bool(spec.get("externalIPs")))

@@ -11,8 +11,17 @@ import json
 from ipaddress import IPv4Address, IPv4Network, ip_address
 
 from bayplan.apiserver.admitting.cluster import SERVICES, ClusterView
-from bayplan.apiserver.admitting.defaults.services import EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT
+from bayplan.apiserver.admitting.defaults.services import (
+    EXTERNAL_NAME,
+    LOAD_BALANCER,
+    NODE_PORT,
+    is_externally_accessible,
+    needs_health_check,
+)
 from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.names import path_segment_faults
+from bayplan.apiserver.admitting.validation.services import check_cluster_addresses
 from bayplan.store.errors import INVALID, Cause, field_cause
 
 _RANGE = IPv4Network("10.96.0.0/12")
@@ -21,33 +30,73 @@ _FIRST_FREE_ADDRESS = int(_RANGE.network_address) + 257
 _PORT_MIN, _PORT_MAX = 30_000, 32_767
 _FIRST_FREE_PORT = 30_086
 _HEADLESS = "None"
+_FAMILY, _OTHER_FAMILY, _SINGLE = "IPv4", "IPv6", "SingleStack"
+_NOT_CONFIGURED = "not configured on this cluster"
 _TAKEN = "provided IP is already allocated"
 
 
-def allocate(service: Document, cluster: ClusterView) -> list[Cause]:
+def allocate(service: Document, old: Document | None, cluster: ClusterView) -> list[Cause]:
     """Gives the service what it lacks; what it asks for and cannot have is returned."""
     spec = service["spec"]
     if spec["type"] == EXTERNAL_NAME:
         return []
+    faults = Faults()
+    check_cluster_addresses(spec, faults)
+    if not faults:
+        _settle_families(spec, faults)
+    if faults:
+        return faults
     others = [
         other["spec"]
         for other in cluster.list(SERVICES, "")
         if (other["metadata"]["namespace"], other["metadata"]["name"])
         != (service["metadata"]["namespace"], service["metadata"]["name"])
     ]
-    causes = _allocate_address(spec, {other.get("clusterIP") for other in others})
-    spec.setdefault("ipFamilies", ["IPv4"])
-    spec.setdefault("ipFamilyPolicy", "SingleStack")
-    if _needs_node_ports(spec):
-        causes += _allocate_ports(spec, others)
+    standing = old["spec"].get("clusterIP") if old is not None else None
+    causes = _allocate_address(spec, {other.get("clusterIP") for other in others}, standing, service["metadata"])
+    if not causes and _needs_node_ports(spec):
+        causes = _allocate_ports(spec, others)
+    if not causes and needs_health_check(spec) and not spec.get("healthCheckNodePort"):
+        taken = {other.get("healthCheckNodePort") for other in others} | _node_ports([spec, *others])
+        spec["healthCheckNodePort"] = _free_port(taken)
     return causes
 
 
-def _allocate_address(spec: Document, taken: set[str | None]) -> list[Cause]:
+def _settle_families(spec: Document, faults: Faults) -> None:
+    """Which kinds of addresses the service has; this cluster has one kind."""
+    addresses = spec.get("clusterIPs", [])
+    if addresses[:1] == [_HEADLESS] and not spec.get("selector"):
+        # Nobody gives it addresses, so it may have any.
+        families = spec.setdefault("ipFamilies", [_FAMILY])
+        if spec.setdefault("ipFamilyPolicy", "RequireDualStack") != _SINGLE and len(families) == 1:
+            spec["ipFamilies"] = [*families, _OTHER_FAMILY if families[0] == _FAMILY else _FAMILY]
+        return
+    for position, address in enumerate(addresses):
+        if ":" in address:
+            faults.invalid(f"spec.clusterIPs[{position}]", addresses, f"{_OTHER_FAMILY} is {_NOT_CONFIGURED}")
+    for position, family in enumerate(spec.get("ipFamilies", ())):
+        if family == _OTHER_FAMILY and not faults:
+            faults.invalid(f"spec.ipFamilies[{position}]", family, _NOT_CONFIGURED)
+    if spec.get("ipFamilyPolicy") == "RequireDualStack":
+        text = "this cluster is not configured for dual-stack services"
+        faults.invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], text)
+    spec.setdefault("ipFamilies", [_FAMILY])
+    spec.setdefault("ipFamilyPolicy", _SINGLE)
+
+
+def _allocate_address(
+    spec: Document, taken: set[str | None], standing: str | None, metadata: Document
+) -> list[Cause]:
     wanted = spec.get("clusterIP") or next(iter(spec.get("clusterIPs", ())), "")
     if not wanted:
         wanted = _free_address(taken)
-    elif wanted != _HEADLESS:
+        wrong = path_segment_faults(metadata.get("name", ""))
+        if wrong:
+            # Addresses are objects that name their service, and so are the first to complain.
+            why = f'spec.parentRef.name: Invalid value: "{metadata["name"]}": {wrong[0]}'
+            text = f'failed to allocate IP: IPAddress.networking.k8s.io "{wanted}" is invalid: {why}'
+            return [field_cause(INVALID, "spec.clusterIPs", f'[""]: {text}')]
+    elif wanted not in (_HEADLESS, standing):
         why = _why_not(wanted, taken)
         if why:
             text = f"failed to allocate IP {wanted}: {why}"
@@ -60,7 +109,7 @@ def _allocate_address(spec: Document, taken: set[str | None]) -> list[Cause]:
 def _why_not(wanted: str, taken: set[str | None]) -> str:
     address = ip_address(wanted)
     if address not in _RANGE or address in (_RANGE.network_address, _RANGE.broadcast_address):
-        return f"the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {_RANGE}"
+        return "the provided network does not match the current range"
     return _TAKEN if wanted in taken else ""
 
 
@@ -77,8 +126,7 @@ def _needs_node_ports(spec: Document) -> bool:
 
 
 def _allocate_ports(spec: Document, others: list[Document]) -> list[Cause]:
-    causes = []
-    taken = {port.get("nodePort") for other in others for port in other.get("ports", ())}
+    taken = _node_ports(others)
     asked = {port["nodePort"]: port["protocol"] for port in spec.get("ports", ()) if port.get("nodePort")}
     for position, port in enumerate(spec.get("ports", ())):
         number = port.get("nodePort")
@@ -88,10 +136,14 @@ def _allocate_ports(spec: Document, others: list[Document]) -> list[Cause]:
             asked[port["nodePort"]] = port["protocol"]
         elif not _PORT_MIN <= number <= _PORT_MAX:
             text = f"provided port is not in the valid range. The range of valid ports is {_PORT_MIN}-{_PORT_MAX}"
-            causes.append(field_cause(INVALID, path, f"{number}: {text}"))
+            return [field_cause(INVALID, path, f"{number}: {text}")]
         elif number in taken:
-            causes.append(field_cause(INVALID, path, f"{number}: provided port is already allocated"))
-    return causes
+            return [field_cause(INVALID, path, f"{number}: provided port is already allocated")]
+    return []
+
+
+def _node_ports(specs: list[Document]) -> set[int | None]:
+    return {port.get("nodePort") for spec in specs for port in spec.get("ports", ())}
 
 
 def _free_port(taken: set[int | None]) -> int:
@@ -109,6 +161,13 @@ def keep_addresses(service: Document, old: Document | None) -> None:
     if old is None:
         return
     before = old["spec"]
+    _drop_useless(spec, before)
+    address, addresses = spec.get("clusterIP"), spec.get("clusterIPs", [])
+    if address and address != before.get("clusterIP") and addresses == before.get("clusterIPs"):
+        # Whoever changes the one address means the list too.
+        spec["clusterIPs"] = [address, *addresses[1:]]
+    if needs_health_check(spec) and needs_health_check(before) and before.get("healthCheckNodePort"):
+        spec.setdefault("healthCheckNodePort", before["healthCheckNodePort"])
     if EXTERNAL_NAME in (spec["type"], before["type"]):
         _give_up_addresses(spec, before)
         return
@@ -120,6 +179,20 @@ def keep_addresses(service: Document, old: Document | None) -> None:
         if name in before:
             spec.setdefault(name, before[name])
     _keep_node_ports(spec, before)
+
+
+def _drop_useless(spec: Document, before: Document) -> None:
+    """What was not changed along with the type, and means nothing for the new one."""
+    useless = []
+    if before["type"] == LOAD_BALANCER != spec["type"]:
+        useless += ["allocateLoadBalancerNodePorts", "loadBalancerClass"]
+    if is_externally_accessible(before) and not is_externally_accessible(spec):
+        useless.append("externalTrafficPolicy")
+    if needs_health_check(before) and not needs_health_check(spec):
+        useless.append("healthCheckNodePort")
+    for name in useless:
+        if spec.get(name) == before.get(name):
+            spec.pop(name, None)
 
 
 def _give_up_addresses(spec: Document, before: Document) -> None:

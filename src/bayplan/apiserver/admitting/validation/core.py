@@ -217,7 +217,8 @@ def _misfits(scope: str, hard: Document) -> list[str]:
     fitting = _RESOURCES_OF_SCOPES.get(scope)
     if fitting is None:
         return []
-    return [name for name in sorted(hard) if name in STANDARD_NAMES and name not in fitting]
+    standard = (name for name in sorted(hard) if name in STANDARD_NAMES or "hugepages-" in name)
+    return [name for name in standard if name not in fitting]
 
 
 def _check_scope_selector(spec: Document, faults: Faults, path: Path) -> None:

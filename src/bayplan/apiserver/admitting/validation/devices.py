@@ -6,13 +6,33 @@ Upstream: pkg/apis/resource/validation/validation.go (v1.36).
 
 from __future__ import annotations
 
+import re
+
 from bayplan.apiserver.admitting.documents import Document, Path
-from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
+from bayplan.apiserver.admitting.internal_form import internal
+from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, NOT_POSITIVE, Faults
+from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
 from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.pods.placement import check_node_selector
+from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.resource_claims import EXACT_COUNT
 
 _MODES = ("All", EXACT_COUNT)
 _REQUESTS_MAX = 32
+_REFERENCE_PARTS = 2
+_DRIVER_MAX = 63
+_NO_REQUEST = (
+    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+)
+_PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
+_ONE_PLACE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+_TAINT_EFFECTS = ("NoExecute", "NoSchedule", "None")
+_VALUES = ("bool", "int", "string", "version", "bools", "ints", "strings", "versions")
+_VERSION = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
+    r"(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
+    r"(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?"
+)
 
 
 def check_claim(claim: Document, faults: Faults) -> None:
@@ -20,17 +40,41 @@ def check_claim(claim: Document, faults: Faults) -> None:
 
 
 def check_claim_update(new: Document, old: Document, faults: Faults) -> None:
-    faults.immutable("spec", new["spec"], old["spec"])
-    check_claim(new, faults)
+    if new["spec"] != old["spec"]:
+        faults.invalid("spec", internal(new["spec"], "ResourceClaimSpec"), IMMUTABLE)
+
+
+def check_claim_status(new: Document, _old: Document, faults: Faults) -> None:
+    status, names = new["status"], _request_names(new["spec"])
+    for position, user in enumerate(status.get("reservedFor", ())):
+        for field in ("resource", "name", "uid"):
+            if not user[field]:
+                faults.required(f"status.reservedFor[{position}].{field}")
+    allocation = status.get("allocation")
+    if allocation is None:
+        if status.get("reservedFor"):
+            faults.forbidden("status.reservedFor", "may not be specified when `allocated` is not set")
+        return
+    for position, result in enumerate(allocation.get("devices", {}).get("results") or ()):
+        path = f"status.allocation.devices.results[{position}]"
+        _check_request_reference(result["request"], names, faults, f"{path}.request")
+        _check_driver(result["driver"], faults, f"{path}.driver")
+        faults.all_invalid(f"{path}.device", result["device"], label_faults(result["device"]))
+    if "nodeSelector" in allocation:
+        check_node_selector(allocation["nodeSelector"], faults, "status.allocation.nodeSelector")
 
 
 def check_claim_template(template: Document, faults: Faults) -> None:
+    metadata = template["spec"].get("metadata", {})
+    check_labels(metadata.get("labels", {}), faults, "spec.metadata.labels")
+    check_annotations(metadata.get("annotations", {}), faults, "spec.metadata.annotations")
     _check_spec(template["spec"]["spec"], faults, "spec.spec")
 
 
 def check_claim_template_update(new: Document, old: Document, faults: Faults) -> None:
     check_claim_template(new, faults)
-    faults.immutable("spec", new["spec"], old["spec"])
+    if new["spec"] != old["spec"]:
+        faults.invalid("spec", internal(new["spec"], "ResourceClaimTemplateSpec"), IMMUTABLE)
 
 
 def _check_spec(spec: Document, faults: Faults, path: Path) -> None:
@@ -46,9 +90,53 @@ def _check_spec(spec: Document, faults: Faults, path: Path) -> None:
         else:
             faults.all_invalid(f"{at}.name", name, label_faults(name))
         if name in names:
-            faults.duplicate(f"{at}.name", name)
+            faults.duplicate(at, name)
         names.add(name)
         _check_request(request, faults, at)
+    known = _request_names(spec)
+    for position, constraint in enumerate(spec.get("devices", {}).get("constraints", ())):
+        for place, name in enumerate(constraint.get("requests", ())):
+            at = f"{path}.devices.constraints[{position}].requests[{place}]"
+            _check_request_reference(name, known, faults, at)
+    for position, config in enumerate(spec.get("devices", {}).get("config", ())):
+        at = f"{path}.devices.config[{position}]"
+        for place, name in enumerate(config.get("requests", ())):
+            _check_request_reference(name, known, faults, f"{at}.requests[{place}]")
+        _check_opaque(config, faults, at)
+
+
+def _request_names(spec: Document) -> set[str]:
+    """What allocations and constraints may call requests: by name, or by name and alternative."""
+    names = set()
+    for request in spec.get("devices", {}).get("requests") or ():
+        names.add(request["name"])
+        names |= {f"{request['name']}/{one['name']}" for one in request.get("firstAvailable", ())}
+    return names
+
+
+def _check_request_reference(name: str, names: set[str], faults: Faults, path: Path) -> None:
+    parts = name.split("/")
+    if len(parts) <= _REFERENCE_PARTS:
+        for part in parts:
+            faults.all_invalid(path, part, label_faults(part))
+    if len(parts) > _REFERENCE_PARTS or name not in names:
+        faults.invalid(path, name, _NO_REQUEST)
+
+
+def _check_opaque(config: Document, faults: Faults, path: Path) -> None:
+    if "opaque" not in config:
+        faults.required(f"{path}.opaque")
+    else:
+        _check_driver(config["opaque"]["driver"], faults, f"{path}.opaque.driver")
+
+
+def _check_driver(name: str, faults: Faults, path: Path) -> None:
+    if not name:
+        faults.required(path)
+        return
+    if len(name) > _DRIVER_MAX:
+        faults.too_long(path, _DRIVER_MAX)
+    faults.all_invalid(path, name, subdomain_faults(name))
 
 
 def _check_request(request: Document, faults: Faults, path: Path) -> None:
@@ -85,20 +173,78 @@ def check_device_class(device_class: Document, faults: Faults) -> None:
     for position, selector in enumerate(device_class["spec"].get("selectors", ())):
         if "cel" not in selector:
             faults.required(f"spec.selectors[{position}].cel")
+    for position, config in enumerate(device_class["spec"].get("config", ())):
+        _check_opaque(config, faults, f"spec.config[{position}]")
 
 
 def check_slice(resource_slice: Document, faults: Faults) -> None:
-    spec = resource_slice["spec"]
-    if not spec["driver"]:
-        faults.required("spec.driver")
-    else:
-        faults.all_invalid("spec.driver", spec["driver"], subdomain_faults(spec["driver"]))
-    if not spec["pool"]["name"]:
+    _check_slice_spec(resource_slice["spec"], None, faults)
+
+
+def check_slice_update(new: Document, old: Document, faults: Faults) -> None:
+    _check_slice_spec(new["spec"], old["spec"], faults)
+
+
+def _check_slice_spec(spec: Document, before: Document | None, faults: Faults) -> None:
+    _check_driver(spec["driver"], faults, "spec.driver")
+    pool = spec["pool"]
+    if not pool["name"]:
         faults.required("spec.pool.name")
+    else:
+        for part in pool["name"].split("/"):
+            faults.all_invalid("spec.pool.name", part, subdomain_faults(part))
+    if pool["resourceSliceCount"] <= 0:
+        faults.invalid("spec.pool.resourceSliceCount", pool["resourceSliceCount"], NOT_POSITIVE)
+    if pool["generation"] < 0:
+        faults.invalid("spec.pool.generation", pool["generation"], "must be greater than or equal to zero")
+    if before is not None:
+        faults.immutable("spec.pool.name", pool["name"], before["pool"]["name"])
+        faults.immutable("spec.driver", spec["driver"], before["driver"])
+        faults.immutable("spec.nodeName", spec.get("nodeName"), before.get("nodeName"))
+    _check_place(spec, faults)
+    devices = spec.get("devices", [])
     names: set[str] = set()
-    for position, device in enumerate(spec.get("devices", ())):
-        at = f"spec.devices[{position}].name"
-        faults.all_invalid(at, device["name"], label_faults(device["name"]))
+    for position, device in enumerate(devices):
+        _check_device(device, faults, f"spec.devices[{position}]")
         if device["name"] in names:
-            faults.duplicate(at, device["name"])
+            faults.duplicate(f"spec.devices[{position}]", device["name"])
         names.add(device["name"])
+
+
+def _check_place(spec: Document, faults: Faults) -> None:
+    """Devices are on one node, on some, or on all."""
+    node = spec.get("nodeName")
+    if node == "":
+        faults.invalid("spec.nodeName", node, "must be either unset or set to a non-empty string")
+    elif node is not None:
+        faults.all_invalid("spec.nodeName", node, subdomain_faults(node))
+    if "nodeSelector" in spec:
+        check_node_selector(spec["nodeSelector"], faults, "spec.nodeSelector")
+    for field in ("allNodes", "perDeviceNodeSelection"):
+        if spec.get(field) is False:
+            faults.invalid(f"spec.{field}", False, "must be either unset or set to true")
+    given = [f"`{field}`" for field in _PLACES if spec.get(field)]
+    if not given:
+        faults.required("spec", _ONE_PLACE)
+    elif len(given) > 1:
+        shown = "{" + ", ".join(given) + "}"
+        faults.invalid("spec", shown, f"{_ONE_PLACE}, but multiple fields are set")
+
+
+def _check_device(device: Document, faults: Faults, path: Path) -> None:
+    faults.all_invalid(f"{path}.name", device["name"], label_faults(device["name"]))
+    for name, attribute in sorted(device.get("attributes", {}).items()):
+        _check_attribute(attribute, faults, f"{path}.attributes[{name}]")
+    for position, taint in enumerate(device.get("taints", ())):
+        at = f"{path}.taints[{position}]"
+        faults.all_invalid(f"{at}.key", taint["key"], label_key_faults(taint["key"]))
+        faults.all_invalid(f"{at}.value", taint.get("value", ""), label_value_faults(taint.get("value", "")))
+        faults.one_of(f"{at}.effect", taint["effect"], _TAINT_EFFECTS)
+
+
+def _check_attribute(attribute: Document, faults: Faults, path: Path) -> None:
+    version = attribute.get("version")
+    if version is not None and not _VERSION.fullmatch(version):
+        faults.invalid(f"{path}.version", version, "must be a string compatible with semver.org spec 2.0.0")
+    if not any(field in attribute for field in _VALUES):
+        faults.invalid(path, "", "exactly one value must be specified")

@@ -6,13 +6,31 @@ Upstream: pkg/apis/core/validation/events.go (v1.36).
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document
-from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.internal_form import internal
+from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.names import subdomain_faults
 from bayplan.model.names import label_key_faults
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 _LENGTH_MAX = 128
 _NOTE_MAX = 1024
+#: Fields that never change, and what refusals call them.
+_FIXED = {
+    "regarding": "involvedObject",
+    "reason": "reason",
+    "note": "message",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+    "type": "type",
+    "eventTime": "eventTime",
+    "action": "action",
+    "related": "related",
+    "reportingController": "reportingController",
+    "reportingInstance": "reportingInstance",
+}
+_FIXED_TYPES = {"regarding": "ObjectReference", "related": "ObjectReference"}
 _MISMATCH = "does not match event.namespace"
 
 
@@ -64,3 +82,13 @@ def _check_reporter(event: Document, reporter: str, note: str, faults: Faults) -
             faults.invalid(field, "", f"can have at most {_LENGTH_MAX} characters")
     if len(note) > _NOTE_MAX:
         faults.invalid("message", "", f"can have at most {_NOTE_MAX} characters")
+
+
+def check_new_event_update(new: Document, old: Document, faults: Faults) -> None:
+    """Only how often an event was seen changes."""
+    _check_shared(new, new.get("regarding", {}), "reportingController", new.get("note", ""), faults)
+    for field, shown in _FIXED.items():
+        value, before = new.get(field), old.get(field)
+        if value != before:
+            kind = _FIXED_TYPES.get(field)
+            faults.invalid(shown, internal(value or {}, kind) if kind else value or "", IMMUTABLE)

@@ -1,27 +1,20 @@
-"""Checks of disruption budgets, priority classes and autoscalers.
+"""Checks of disruption budgets and priority classes.
 
-Upstream: pkg/apis/policy, scheduling and autoscaling, each in its validation package (v1.36).
+Upstream: pkg/apis/policy and scheduling, each in its validation package (v1.36).
 """
 
 from __future__ import annotations
 
 from bayplan.admission.priority import HIGHEST_USER_VALUE, SYSTEM_PREFIX, VALUE_CHANGED, system_class_fault
-from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.internal_form import internal
+from bayplan.apiserver.admitting.validation.conditions import check_conditions
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
-from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.admitting.validation.pods.spec import PREEMPTION_POLICIES
 from bayplan.apiserver.admitting.validation.workloads import check_int_or_percent, check_percent_at_most_100
 
 _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
-_METRIC_SOURCES = {
-    "Object": "object",
-    "Pods": "pods",
-    "Resource": "resource",
-    "ContainerResource": "containerResource",
-    "External": "external",
-}
 
 
 def check_budget(budget: Document, faults: Faults) -> None:
@@ -37,6 +30,13 @@ def check_budget(budget: Document, faults: Faults) -> None:
     policy = spec.get("unhealthyPodEvictionPolicy")
     if policy is not None and policy not in _EVICTION_POLICIES:
         faults.unsupported("spec.unhealthyPodEvictionPolicy", policy, _EVICTION_POLICIES)
+
+
+def check_budget_status(new: Document, _old: Document, faults: Faults) -> None:
+    status = new["status"]
+    check_conditions(status.get("conditions") or [], faults, "status.conditions")
+    for field in ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"):
+        faults.not_negative(f"status.{field}", status.get(field))
 
 
 def check_priority_class(priority_class: Document, faults: Faults) -> None:
@@ -55,41 +55,3 @@ def check_priority_class_update(new: Document, old: Document, faults: Faults) ->
     if new["value"] != old["value"]:
         faults.forbidden("value", VALUE_CHANGED)
     faults.immutable("preemptionPolicy", new.get("preemptionPolicy"), old.get("preemptionPolicy"))
-
-
-def check_autoscaler(autoscaler: Document, faults: Faults) -> None:
-    """In either version."""
-    spec = autoscaler["spec"]
-    least, most = spec.get("minReplicas"), spec["maxReplicas"]
-    if least is not None and least < 1:
-        faults.invalid("spec.minReplicas", least, "must be greater than or equal to 1")
-    if most == 0:
-        faults.required("spec.maxReplicas", "must be set and greater than 0")
-    elif most < 0:
-        faults.invalid("spec.maxReplicas", most, "must be greater than or equal to 1")
-    if least is not None and most < least:
-        faults.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
-    for field in ("kind", "name"):
-        value = spec["scaleTargetRef"][field]
-        if not value:
-            faults.required(f"spec.scaleTargetRef.{field}")
-        else:
-            faults.all_invalid(f"spec.scaleTargetRef.{field}", value, path_segment_faults(value))
-    percent = spec.get("targetCPUUtilizationPercentage")
-    if percent is not None and percent < 1:
-        faults.invalid("spec.targetCPUUtilizationPercentage", percent, "must be greater than 0")
-    for position, metric in enumerate(spec.get("metrics", ())):
-        _check_metric(metric, faults, f"spec.metrics[{position}]")
-
-
-def _check_metric(metric: Document, faults: Faults, path: Path) -> None:
-    kind = metric["type"]
-    if kind not in _METRIC_SOURCES:
-        faults.one_of(f"{path}.type", kind, tuple(sorted(_METRIC_SOURCES)))
-        return
-    source = _METRIC_SOURCES[kind]
-    if source not in metric:
-        text = f'must populate information for the given metric source (only allowed when type is "{kind}")'
-        faults.required(f"{path}.{source}", text)
-    elif kind == "Resource" and not metric[source]["name"]:
-        faults.required(f"{path}.{source}.name", "must specify a resource name")

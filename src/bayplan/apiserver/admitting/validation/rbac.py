@@ -5,7 +5,7 @@ from __future__ import annotations
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.metadata import check_label_selector
+from bayplan.apiserver.admitting.validation.metadata import check_label_selector, is_selector
 from bayplan.apiserver.admitting.validation.names import path_segment_faults, subdomain_faults
 from bayplan.apiserver.schema.messages import RBAC_GROUP
 
@@ -24,6 +24,8 @@ def check_role(role: Document, faults: Faults) -> None:
             faults.required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
         for position, selector in enumerate(selectors):
             check_label_selector(selector, faults, f"{path}[{position}]")
+            if not is_selector(selector):
+                faults.invalid(f"{path}[{position}]", None, "invalid label selector.")
 
 
 def _check_rule(rule: Document, is_namespaced: bool, faults: Faults, path: Path) -> None:

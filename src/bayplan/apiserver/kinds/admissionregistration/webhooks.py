@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from bayplan.apiserver.admitting.defaults.extending import default_mutating_webhooks, default_validating_webhooks
-from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.policies.webhooks import check_webhooks
 from bayplan.apiserver.tables.api_policies import WEBHOOK_CONFIGURATIONS
 
 _NOT_CALLED: Final = "this cluster calls no webhooks; admission policies in CEL are enforced"
@@ -14,6 +15,8 @@ VALIDATING_WEBHOOKS = Kind(
     "admissionregistration.k8s.io/v1",
     "ValidatingWebhookConfiguration",
     defaults=default_validating_webhooks,
+    check=check_webhooks,
+    steps=(Step.NEW,),
     watched=("webhooks",),
     without_effect=_NOT_CALLED,
     printer=WEBHOOK_CONFIGURATIONS,
@@ -22,6 +25,8 @@ MUTATING_WEBHOOKS = Kind(
     "admissionregistration.k8s.io/v1",
     "MutatingWebhookConfiguration",
     defaults=default_mutating_webhooks,
+    check=check_webhooks,
+    steps=(Step.NEW,),
     watched=("webhooks",),
     without_effect=_NOT_CALLED,
     printer=WEBHOOK_CONFIGURATIONS,

@@ -7,7 +7,12 @@ from typing import Any, Final
 
 from bayplan.apiserver.admitting.defaults.autoscaling import default_autoscaler_v1, default_autoscaler_v2
 from bayplan.apiserver.admitting.documents import Document
-from bayplan.apiserver.admitting.validation.policies import check_autoscaler
+from bayplan.apiserver.admitting.validation.autoscaling import (
+    check_autoscaler,
+    check_autoscaler_status,
+    check_autoscaler_update,
+)
+from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.kinds.contract import Kind, StorageForm
 from bayplan.apiserver.tables.autoscaling import HORIZONTAL_POD_AUTOSCALERS
 
@@ -49,17 +54,29 @@ def _cpu(metrics: Any, part: str) -> Any:
     return None
 
 
+def _check_v1(autoscaler: Document, faults: Faults) -> None:
+    check_autoscaler(_autoscaler_v2(autoscaler), faults)
+
+
+def _check_v1_update(new: Document, old: Document, faults: Faults) -> None:
+    check_autoscaler_update(_autoscaler_v2(new), _autoscaler_v2(old), faults)
+
+
 AUTOSCALER = Kind(
     "autoscaling/v2",
     "HorizontalPodAutoscaler",
     without_effect="nothing is measured, and so nothing is scaled",
     defaults=default_autoscaler_v2,
     check=check_autoscaler,
+    check_update=check_autoscaler_update,
+    subresources={"status": check_autoscaler_status},
     printer=HORIZONTAL_POD_AUTOSCALERS,
 )
 AUTOSCALER_V1 = replace(
     AUTOSCALER,
     api_version="autoscaling/v1",
     defaults=default_autoscaler_v1,
+    check=_check_v1,
+    check_update=_check_v1_update,
     storage=StorageForm(_RESOURCE, _autoscaler_v2, _autoscaler_v1),
 )

@@ -8,7 +8,7 @@ from bayplan.apiserver.admitting.defaults.services import default_service
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.plugins.service_addresses import allocate, keep_addresses
 from bayplan.apiserver.admitting.validation.names import label_faults
-from bayplan.apiserver.admitting.validation.services import check_service, check_service_update
+from bayplan.apiserver.admitting.validation.services import check_service, check_service_status, check_service_update
 from bayplan.apiserver.admitting.warnings.services import warn_of_service
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.schema.resources import Resource
@@ -29,6 +29,7 @@ SERVICE = Kind(
     complete=_keep_addresses,
     check=check_service,
     check_update=check_service_update,
+    subresources={"status": check_service_status},
     allocate=allocate,
     name_rule=label_faults,
     created_by_update=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bayplan.apiserver.admitting.defaults.devices import default_claim, default_claim_template
 from bayplan.apiserver.admitting.validation.devices import (
     check_claim,
+    check_claim_status,
     check_claim_template,
     check_claim_template_update,
     check_claim_update,
@@ -18,6 +19,7 @@ RESOURCE_CLAIM = Kind(
     defaults=default_claim,
     check=check_claim,
     check_update=check_claim_update,
+    subresources={"status": check_claim_status},
     kept_by_status=("labels", "annotations", "finalizers", "ownerReferences"),
     printer=RESOURCE_CLAIMS,
 )

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from bayplan.apiserver.admitting.validation.devices import check_device_class, check_slice
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.validation.devices import check_device_class, check_slice, check_slice_update
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.selecting.selectable_fields import NAME_ONLY, SelectableFields, fields
 from bayplan.apiserver.tables.devices import DEVICE_CLASSES, RESOURCE_SLICES
+from bayplan.model.timestamps import format_time
+
+
+def _time_taints(resource_slice: Document, now: int) -> None:
+    for device in resource_slice["spec"].get("devices", ()):
+        for taint in device.get("taints", ()):
+            taint.setdefault("timeAdded", format_time(now))
+
 
 DEVICE_CLASS = Kind(
     "resource.k8s.io/v1",
@@ -17,7 +26,9 @@ DEVICE_CLASS = Kind(
 RESOURCE_SLICE = Kind(
     "resource.k8s.io/v1",
     "ResourceSlice",
+    on_create=_time_taints,
     check=check_slice,
+    check_update=check_slice_update,
     watched=("spec",),
     printer=RESOURCE_SLICES,
     selectable=SelectableFields(

@@ -51,7 +51,7 @@ VOLUME_ATTACHMENT = Kind(
     "VolumeAttachment",
     check=check_volume_attachment,
     immutable=check_volume_attachment_update,
-    steps=(Step.NEW, Step.NEW, Step.IMMUTABLE),
+    steps=(Step.NEW, Step.IMMUTABLE),
     update_needs_version=True,
     printer=VOLUME_ATTACHMENTS,
 )

@@ -1,0 +1,79 @@
+"""Checks of CertificateSigningRequests. Upstream: pkg/apis/certificates/validation/validation.go (v1.36)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from typing import Final
+
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
+
+_PEM: Final = re.compile(rb"-----BEGIN ([A-Z ]+)-----\r?\n")
+_REQUEST: Final = b"CERTIFICATE REQUEST"
+_SECONDS_MIN: Final = 600
+_DOMAIN_MAX: Final = 253
+_USAGES: Final = (
+    *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment"),
+    *("decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel"),
+    *("ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime"),
+    *("server auth", "signing", "timestamping"),
+)
+
+
+def check_signing_request(request: Document, faults: Faults) -> None:
+    spec = request["spec"]
+    if not _is_request(spec.get("request")):
+        faults.invalid("spec.request", spec.get("request") or None, "PEM block type must be CERTIFICATE REQUEST")
+    usages = spec.get("usages") or []
+    if not usages:
+        faults.required("spec.usages")
+    for position, usage in enumerate(usages):
+        if usage not in _USAGES:
+            faults.unsupported(f"spec.usages[{position}]", usage, _USAGES)
+    for position, usage in enumerate(usages):
+        if usage in usages[:position]:
+            faults.duplicate(f"spec.usages[{position}]", usage)
+    _check_signer(spec.get("signerName", ""), faults)
+    seconds = spec.get("expirationSeconds")
+    if seconds is not None and seconds < _SECONDS_MIN:
+        text = f"may not specify a duration less than {_SECONDS_MIN} seconds (10 minutes)"
+        faults.invalid("spec.expirationSeconds", seconds, text)
+
+
+def _is_request(text: str | None) -> bool:
+    try:
+        found = _PEM.search(base64.b64decode(text or ""))
+    except binascii.Error:
+        return False
+    return found is not None and found[1] == _REQUEST
+
+
+def _check_signer(name: str, faults: Faults) -> None:
+    path = "spec.signerName"
+    if not name:
+        faults.required(path)
+        return
+    parts = name.split("/")
+    if len(parts) != 2:  # noqa: PLR2004 - a domain and a path
+        text = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        faults.invalid(path, name, text)
+        return
+    domain, rest = parts
+    if len(domain) > _DOMAIN_MAX:
+        faults.too_long(path, _DOMAIN_MAX)
+    for label in domain.split("."):
+        wrong = label_faults(label)
+        faults.all_invalid(path, domain, (f"validating label {json.dumps(label)}: {text}" for text in wrong))
+        if wrong:
+            break
+    if "." not in domain:
+        faults.invalid(path, domain, "should be a domain with at least two segments separated by dots")
+    for label in rest.split("."):
+        wrong = subdomain_faults(label)
+        faults.all_invalid(path, rest, (f"validating label {json.dumps(label)}: {text}" for text in wrong))
+        if wrong:
+            break
