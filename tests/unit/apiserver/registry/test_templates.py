@@ -15,7 +15,12 @@ def environment(mode: str, env: list[Any]) -> Any:
     containers = [{"name": "c", "image": "i", **({"env": env} if env else {})}]
     template = {"spec": {"containers": containers}}
     owner = {"kind": "Job", "spec": {"completionMode": mode, "template": template}}
-    created = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
+    created = {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
     (container,) = full_document(created, owner)["spec"]["containers"]
     assert container["image"] == "i"
     return container.get("env")
