@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bayplan.apiserver.admitting.plugins.switchable import SWITCHABLE
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.events import EVENTS_MAX, KEPT_NS, EventExpiry
 from bayplan.apiserver.housekeeping.standard import Housekeeping, standard_parties
@@ -39,7 +40,7 @@ from bayplan.model.errors import InvalidObject
 from bayplan.model.pod import Pod
 from bayplan.model.reading import SourcedDocument
 from bayplan.store import ApiError
-from bayplan.worlds.bootstrap import bootstrap, create
+from bayplan.worlds.bootstrap import add_missing_accounts, bootstrap, create
 from bayplan.worlds.bug_reports import BugReports
 from bayplan.worlds.bugs import HOUSEKEEPING, BugReporter, not_survived
 from bayplan.worlds.clock import Clock
@@ -71,6 +72,8 @@ class Hosting:
     event_ttl_ns: int = KEPT_NS
     events_max: int = EVENTS_MAX
     configuration: Configuration = field(default_factory=lambda: load_configuration(None))
+    disabled_plugins: frozenset[str] = frozenset()
+    """Admission plugins that are off, of those in `SWITCHABLE`."""
     bugs: BugReports | None = None
     """Who is told of bugs that are survived; without it they end the cluster."""
 
@@ -131,6 +134,9 @@ class HostedCluster:
             for document in documents:
                 create(self.registry, document, self.clock())
         load(self.registry, written, self.clock())
+        # What a cluster begins with was admitted elsewhere.
+        self.registry.plugins = frozenset(SWITCHABLE) - self._hosting.disabled_plugins
+        add_missing_accounts(self.registry, self.clock())
 
     @property
     def url(self) -> str:
