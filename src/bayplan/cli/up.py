@@ -20,6 +20,7 @@ from urllib.parse import quote
 import click
 
 from bayplan.analysis.simulation.inputs.node_templates import NODES_MAX, nodes_like
+from bayplan.apiserver.admitting.plugins.switchable import SWITCHABLE
 from bayplan.apiserver.housekeeping.events import EVENTS_MAX
 from bayplan.apiserver.http.server import TlsFiles
 from bayplan.apiserver.storage.durable import InvalidState
@@ -54,6 +55,13 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     if not colon or not port.isdecimal() or int(port) > 65_535:
         raise click.BadParameter(f"{value!r}: expected ADDRESS:PORT, such as 127.0.0.1:8080", ctx, parameter)
     return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _switchable(ctx: click.Context, parameter: click.Parameter, value: str) -> frozenset[str]:
+    names = frozenset(filter(None, value.split(",")))
+    for name in sorted(names - SWITCHABLE.keys()):
+        raise click.BadParameter(f"{name!r}: can be turned off: {', '.join(SWITCHABLE)}", ctx, parameter)
+    return names
 
 
 @click.command(cls=CommandWithFiles, epilog="Exit codes: 0 ended by a signal; 2 bad input or usage.")
@@ -110,6 +118,14 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
 )
 @click.option("--no-scheduler", is_flag=True, help="Leave pods to another scheduler.")
 @click.option("--no-controllers", is_flag=True, help="Run no controllers and no kubelets.")
+@click.option(
+    "--disable-admission-plugins",
+    "disabled_plugins",
+    metavar="NAMES",
+    default="",
+    callback=_switchable,
+    help=f"Admission plugins to turn off, separated by commas: {', '.join(SWITCHABLE)}.",
+)
 @config_option
 @feature_gates_option
 def command(
@@ -125,6 +141,7 @@ def command(
     event_limit: int,
     no_scheduler: bool,
     no_controllers: bool,
+    disabled_plugins: frozenset[str],
     config: str | None,
     feature_gates: str,
 ) -> None:
@@ -144,6 +161,7 @@ def command(
             with_controllers=not no_controllers,
             event_ttl_ns=_positive_ttl(event_ttl),
             events_max=event_limit,
+            disabled_plugins=disabled_plugins,
             tls=_certificate(host, folder) if tls or not _is_loopback(host) else None,
             configuration=(configuration := load_configuration(config, feature_gates=feature_gates)),
             bugs=BugReports(_log_bug, head_of(configuration, config, feature_gates)),

@@ -193,8 +193,17 @@ class ReportedResources(ObjectPart, kw_only=True):
     claims: list[ResourceClaimRequest] = []
 
 
+class ContainerStateTerminated(ObjectPart, kw_only=True):
+    exit_code: Int32 = 0
+
+
+class ContainerState(ObjectPart, kw_only=True):
+    terminated: ContainerStateTerminated | None = None
+
+
 class ContainerStatus(ObjectPart, kw_only=True):
     name: str = ""
+    state: ContainerState | None = None
     restart_count: Int32 = 0
     resources: ReportedResources | None = None
     allocated_resources: dict[str, RawQuantity] | None = None

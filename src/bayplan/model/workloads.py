@@ -120,11 +120,46 @@ class DaemonSet(TopLevel, kw_only=True):
     status: DaemonSetStatus = msgspec.field(default_factory=DaemonSetStatus)
 
 
+class PodFailurePolicyOnExitCodes(ObjectPart, kw_only=True):
+    container_name: str | None = None
+    operator: str = ""
+    values: list[Int32] = []
+
+
+class PodFailurePolicyOnPodCondition(ObjectPart, kw_only=True):
+    type: str = ""
+    status: str = "True"
+
+
+class PodFailurePolicyRule(ObjectPart, kw_only=True):
+    action: str = ""
+    on_exit_codes: PodFailurePolicyOnExitCodes | None = None
+    on_pod_conditions: list[PodFailurePolicyOnPodCondition] = []
+
+
+class PodFailurePolicy(ObjectPart, kw_only=True):
+    rules: list[PodFailurePolicyRule] = []
+
+
+class SuccessPolicyRule(ObjectPart, kw_only=True):
+    succeeded_indexes: str | None = None
+    succeeded_count: Int32 | None = None
+
+
+class SuccessPolicy(ObjectPart, kw_only=True):
+    rules: list[SuccessPolicyRule] = []
+
+
 class JobSpec(ObjectPart, kw_only=True):
     parallelism: Int32 | None = None
     completions: Int32 | None = None
     completion_mode: str | None = None
     backoff_limit: Int32 | None = None
+    backoff_limit_per_index: Int32 | None = None
+    max_failed_indexes: Int32 | None = None
+    pod_failure_policy: PodFailurePolicy | None = None
+    success_policy: SuccessPolicy | None = None
+    pod_replacement_policy: str | None = None
     active_deadline_seconds: Int64 | None = None
     ttl_seconds_after_finished: Int32 | None = None
     suspend: bool = False
@@ -138,7 +173,9 @@ class JobStatus(ObjectPart, kw_only=True):
     ready: Int32 = 0
     succeeded: Int32 = 0
     failed: Int32 = 0
+    terminating: Int32 = 0
     completed_indexes: str = ""
+    failed_indexes: str | None = None
     start_time: str | None = None
     completion_time: str | None = None
     conditions: list[Condition] = []

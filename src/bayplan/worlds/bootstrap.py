@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.well_known import SERVICE_NAME
 from bayplan.store import AlreadyExists
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_TEMPLATE = ("spec", "template", "spec")
+#: Where objects keep the specs of pods.
+_POD_SPECS = {
+    built_in("", "pods"): ("spec",),
+    built_in("", "replicationcontrollers"): _TEMPLATE,
+    built_in("apps", "deployments"): _TEMPLATE,
+    built_in("apps", "replicasets"): _TEMPLATE,
+    built_in("apps", "statefulsets"): _TEMPLATE,
+    built_in("apps", "daemonsets"): _TEMPLATE,
+    built_in("batch", "jobs"): _TEMPLATE,
+    built_in("batch", "cronjobs"): ("spec", "jobTemplate", *_TEMPLATE),
+}
 _OPTIONS = WriteOptions("kube-apiserver", trusted=True)
 
 
@@ -33,6 +47,19 @@ def create(registry: Registry, document: Document, now: int, options: WriteOptio
     namespace = document["metadata"].get("namespace", "default") if resource.namespaced else ""
     with suppress(AlreadyExists):
         registry.create(resource, namespace, document, options, now)
+
+
+def add_missing_accounts(registry: Registry, now: int) -> None:
+    """Creates the ServiceAccounts that pods and templates name: a dump of a cluster does not have them."""
+    for resource, path in _POD_SPECS.items():
+        for document in registry.list(resource, ""):
+            spec: Any = document
+            for step in path:
+                spec = spec.get(step) or {}
+            name = spec.get("serviceAccountName")
+            if name:
+                meta = {"name": name, "namespace": document["metadata"]["namespace"]}
+                create(registry, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}, now)
 
 
 def _priority_class(name: str, value: int) -> Document:

@@ -7,13 +7,14 @@ happens on signals.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bayplan.apiserver.admitting.plugins.switchable import SWITCHABLE
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.events import EVENTS_MAX, KEPT_NS, EventExpiry
 from bayplan.apiserver.housekeeping.standard import Housekeeping, standard_parties
@@ -21,20 +22,25 @@ from bayplan.apiserver.http.application import Application
 from bayplan.apiserver.http.server import Server, TlsFiles, listening_socket
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import PODS, Registry
-from bayplan.apiserver.statuses.commands import Outcome, pod_outcome
+from bayplan.apiserver.statuses.commands import PodOutcome, initialization_of, pod_outcome
 from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
-from bayplan.controllers.nodes.kubelet import Kubelet, annotated_run_seconds, annotated_to_fail
+from bayplan.controllers.nodes.kubelet import (
+    Initialization,
+    Kubelet,
+    annotated_exit_codes,
+    annotated_run_seconds,
+)
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.errors import InvalidObject
 from bayplan.model.pod import Pod
 from bayplan.model.reading import SourcedDocument
 from bayplan.store import ApiError
-from bayplan.worlds.bootstrap import bootstrap, create
+from bayplan.worlds.bootstrap import add_missing_accounts, bootstrap, create
 from bayplan.worlds.bug_reports import BugReports
 from bayplan.worlds.bugs import HOUSEKEEPING, BugReporter, not_survived
 from bayplan.worlds.clock import Clock
@@ -66,6 +72,8 @@ class Hosting:
     event_ttl_ns: int = KEPT_NS
     events_max: int = EVENTS_MAX
     configuration: Configuration = field(default_factory=lambda: load_configuration(None))
+    disabled_plugins: frozenset[str] = frozenset()
+    """Admission plugins that are off, of those in `SWITCHABLE`."""
     bugs: BugReports | None = None
     """Who is told of bugs that are survived; without it they end the cluster."""
 
@@ -126,6 +134,9 @@ class HostedCluster:
             for document in documents:
                 create(self.registry, document, self.clock())
         load(self.registry, written, self.clock())
+        # What a cluster begins with was admitted elsewhere.
+        self.registry.plugins = frozenset(SWITCHABLE) - self._hosting.disabled_plugins
+        add_missing_accounts(self.registry, self.clock())
 
     @property
     def url(self) -> str:
@@ -198,8 +209,11 @@ class HostedCluster:
     def _kubelet(self, draws: Draws) -> Kubelet:
         """Kubelets that know the commands of containers, and refuse what does not fit."""
 
-        def outcome(pod: Pod) -> Outcome | None:
-            document = self.registry.find(PODS, pod.metadata.namespace, pod.metadata.name)
+        def document_of(pod: Pod) -> Document | None:
+            return self.registry.find(PODS, pod.metadata.namespace, pod.metadata.name)
+
+        def outcome(pod: Pod) -> PodOutcome | None:
+            document = document_of(pod)
             return None if document is None else pod_outcome(document)
 
         def run_seconds(pod: Pod) -> float | None:
@@ -209,11 +223,15 @@ class HostedCluster:
             known = outcome(pod)
             return None if known is None else known.seconds
 
-        def fails(pod: Pod) -> bool:
+        def exit_codes(pod: Pod) -> Mapping[str, int]:
             known = outcome(pod)
-            return annotated_to_fail(pod) or (known is not None and known.exit_code != 0)
+            return annotated_exit_codes(pod) or ({} if known is None else known.exit_codes)
 
-        return Kubelet(draws, run_seconds, fails, is_strict=True)
+        def initialization(pod: Pod) -> Initialization | None:
+            document = document_of(pod)
+            return None if document is None else initialization_of(document)
+
+        return Kubelet(draws, run_seconds, exit_codes, initialization, is_strict=True)
 
     def _driven(self) -> DecidingScheduler:
         if self.scheduler is None:

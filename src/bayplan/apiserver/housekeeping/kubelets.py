@@ -21,7 +21,8 @@ from bayplan.model.timestamps import format_time
 from bayplan.model.watch_types import DELETED
 from bayplan.store import ApiError
 
-_OPTIONS: Final = WriteOptions("kubelet", trusted=True)
+#: How kubelets write.
+KUBELET_OPTIONS: Final = WriteOptions("kubelet", trusted=True)
 
 
 class KubeletReports:
@@ -54,7 +55,7 @@ class KubeletReports:
 
 def _report(registry: Registry, resource: Resource, namespace: str, name: str, wish: Wish, now: int) -> None:
     with suppress(ApiError):
-        registry.update(resource, namespace, name, wish, _OPTIONS, now, subresource="status")
+        registry.update(resource, namespace, name, wish, KUBELET_OPTIONS, now, subresource="status")
 
 
 def _is_pod_behind(pod: Document) -> bool:

@@ -11,6 +11,8 @@ from collections import Counter
 from contextlib import suppress
 from typing import Final
 
+from bayplan.apiserver.admitting.cluster import SERVICE_ACCOUNTS
+from bayplan.apiserver.admitting.plugins.service_accounts import DEFAULT_ACCOUNT
 from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.kinds.core.nodes import NAMESPACE_FINALIZER
 from bayplan.apiserver.registry.registry import NAMESPACES, Registry
@@ -23,7 +25,6 @@ from bayplan.store import BACKGROUND, ApiError
 from bayplan.store.deleting import Request
 
 _NAMESPACES: Final = "namespaces"
-SERVICE_ACCOUNTS: Final = built_in("", "serviceaccounts")
 CONFIG_MAPS: Final = built_in("", "configmaps")
 _ROOT_CERTIFICATE: Final = "kube-root-ca.crt"
 _DESCRIPTION: Final = (
@@ -78,7 +79,7 @@ class NamespaceContents:
                 self._fill(registry, name, now)
 
     def _fill(self, registry: Registry, namespace: str, now: int) -> None:
-        account: Document = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+        account: Document = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": DEFAULT_ACCOUNT}}
         certificate: Document = {
             "apiVersion": "v1",
             "kind": "ConfigMap",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from bayplan.apiserver.housekeeping.containers import ContainerRestarts
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.definitions import DefinitionEnding
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
@@ -38,6 +39,7 @@ def standard_parties(certificate: str = "") -> list[Housekeeper]:
         QuotaUsage(),
         NodeTimeToLive(),
         KubeletReports(),
+        ContainerRestarts(),
         VolumeProtection(),
         PolicyTypes(),
         GarbageCollector(),

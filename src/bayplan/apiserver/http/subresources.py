@@ -10,6 +10,7 @@ from bayplan.apiserver.http import reading, writing
 from bayplan.apiserver.http.accepting import TABLE, Form
 from bayplan.apiserver.http.bodies import Decoded, decode, media_type
 from bayplan.apiserver.http.deleting import deletion_request
+from bayplan.apiserver.http.logs import read_log
 from bayplan.apiserver.http.rendering import document_answer, object_answer
 from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
@@ -28,7 +29,7 @@ Handler: TypeAlias = Callable[[Registry, Request, Target, Form, int], Answer]
 
 _SUCCESS: Final = encode_json({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
 _HALVES: Final = frozenset({"status", "ephemeralcontainers", "resize", "approval"})
-_NEED_A_KUBELET: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
+_NEED_A_KUBELET: Final = frozenset({"exec", "attach", "portforward", "proxy"})
 
 
 def needs_a_kubelet(target: Target) -> bool:
@@ -55,8 +56,8 @@ def _not_in_this_cluster(registry: Registry, _request: Request, target: Target, 
     if node is not None and not node.document.get("status", {}).get("addresses"):
         # The words of a real server that does not know how to reach the kubelet.
         raise InternalError("no preferred addresses found; known addresses: []")
-    what = {"log": "logs are", "portforward": "port-forward is"}.get(target.subresource, f"{target.subresource} is")
-    raise NotImplementedHere(f"{what} not in this cluster: its nodes are simulated and run no containers")
+    what = {"portforward": "port-forward"}.get(target.subresource, target.subresource)
+    raise NotImplementedHere(f"{what} is not in this cluster: its nodes are simulated and run no containers")
 
 
 def bind(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:  # noqa: ARG001
@@ -135,6 +136,7 @@ def _finalize(registry: Registry, request: Request, target: Target, form: Form, 
 
 
 _HANDLERS: Final[dict[tuple[str, str], Handler]] = {
+    ("log", "get"): read_log,
     ("binding", "create"): bind,
     ("eviction", "create"): _evict,
     (SCALE, "get"): _get_scale,

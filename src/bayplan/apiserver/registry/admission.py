@@ -18,6 +18,7 @@ from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.plugins.namespaces import check_namespace
 from bayplan.apiserver.admitting.plugins.pod_security import check_pod_security
 from bayplan.apiserver.admitting.plugins.quotas import check_quotas
+from bayplan.apiserver.admitting.plugins.switchable import complete_new
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_common_metadata, check_metadata, check_metadata_update
 from bayplan.apiserver.admitting.wire_form import empty_as_null, in_wire_form
@@ -49,6 +50,7 @@ def admit_create(
     own: Own = unchanged,
     options: WriteOptions = ALONE,
     gate: Gate = OPEN,
+    plugins: frozenset[str] = frozenset(),
 ) -> Document:
     """The document to be stored. Its uid, name and namespace are already in its metadata.
 
@@ -56,6 +58,7 @@ def admit_create(
         own: notes who owns which fields; called when defaults are set and before admission sets more, as the real
             server does, so that nobody owns what admission decided.
         gate: the policies that the document passes.
+        plugins: those that are on of the plugins that can be turned off.
     """
     metadata = document["metadata"]
     if metadata.get("resourceVersion"):
@@ -66,6 +69,7 @@ def admit_create(
     kind = kind_of(resource)
 
     def complete(defaulted: Document) -> Document:
+        complete_new(plugins, resource, defaulted, shown_name, cluster)
         if kind.complete is not None:
             kind.complete(resource, defaulted, None, shown_name, cluster)
         return defaulted

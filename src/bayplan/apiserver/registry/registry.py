@@ -69,6 +69,8 @@ class Registry:
         self.definitions = Definitions(catalogue)
         self._gates = Gates(storage, catalogue, self.definitions)
         self.typed = TypedContent()
+        self.plugins: frozenset[str] = frozenset()
+        """Admission plugins that are on, of those that can be turned off."""
         storage.prepare = self.typed.prepare
         storage.follow(self.typed.follow)
         storage.follow(self.definitions.follow, CUSTOM_RESOURCE_DEFINITIONS)
@@ -214,7 +216,7 @@ class Registry:
         version = self.definitions.custom(resource)
         if version is not None:
             return admit_new_custom(version, own(document), self, gate)
-        made = admit_create(resource, document, self, now, own, options, gate)
+        made = admit_create(resource, document, self, now, own, options, gate, self.plugins)
         if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS:
             return self.definitions.established(made, now)
         return made

@@ -10,7 +10,10 @@ from bayplan.apiserver.schema.openapi_schemas import V2, Form, Schema, reference
 from bayplan.apiserver.schema.openapi_types import custom_definition_name
 from bayplan.apiserver.schema.resources import Resource
 
-_TEXT: Schema = {"type": "string"}
+# How these begin is what clients look for; the rest is in our own words.
+_API_VERSION: Schema = {"type": "string", "description": "APIVersion defines which schema the object follows."}
+_KIND: Schema = {"type": "string", "description": "Kind is the name of the object's schema, in CamelCase."}
+_METADATA = "Standard object's metadata: names, labels, and what the server keeps about it."
 # Upstream: apiextensions-apiserver/pkg/controller/openapi/v2/conversion.go.
 _NOT_IN_V2 = frozenset({"allOf", "anyOf", "default", "not", "nullable", "oneOf"})
 _FREE_FORM = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource")
@@ -42,7 +45,11 @@ def _kind_schema(schema: Schema | None, form: Form) -> Schema:
 
 
 def _head(meta_type: str, form: Form) -> dict[str, Schema]:
-    return {"apiVersion": _TEXT, "kind": _TEXT, "metadata": reference(meta_type, form)}
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": _KIND,
+        "metadata": {"description": _METADATA, **reference(meta_type, form)},
+    }
 
 
 def _kind(resource: Resource, kind: str) -> Schema:

@@ -7,9 +7,11 @@ deleted. No command is run: only these few are known, and only where no image is
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from bayplan.apiserver.storage.entries import Document
+from bayplan.controllers.nodes.kubelet import Initialization
 
 _SHELLS: Final = frozenset({"sh", "bash", "ash"})
 _SCRIPT: Final = re.compile(
@@ -46,15 +48,45 @@ def _outcome_of_script(script: str) -> Outcome | None:
     return Outcome(float(found["seconds"] or 0), code)
 
 
-def pod_outcome(pod: Document) -> Outcome | None:
+class PodOutcome(NamedTuple):
+    """When and how all containers of a pod have ended."""
+
+    seconds: float
+    exit_codes: Mapping[str, int]
+    """By name, of those that failed."""
+
+
+def is_restarted(container: Document, exit_code: int, pod_policy: str) -> bool:
+    """Whether the container is started again after it ended so."""
+    policy = container.get("restartPolicy") or pod_policy
+    return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
+
+
+def pod_outcome(pod: Document) -> PodOutcome | None:
     """How the pod ends by itself; None if some container runs on, or would be started again."""
     spec = pod["spec"]
-    policy = spec.get("restartPolicy", "Always")
-    outcomes = [outcome_of(container) for container in spec.get("containers") or ()]
-    known = [outcome for outcome in outcomes if outcome is not None]
-    if policy == "Always" or len(known) < len(outcomes):
-        return None
-    code = max(outcome.exit_code for outcome in known)
-    if policy == "OnFailure" and code:
-        return None
-    return Outcome(max(outcome.seconds for outcome in known), code)
+    seconds, codes = 0.0, {}
+    for container in spec.get("containers") or ():
+        outcome = outcome_of(container)
+        if outcome is None or is_restarted(container, outcome.exit_code, spec.get("restartPolicy", "Always")):
+            return None
+        seconds = max(seconds, outcome.seconds)
+        if outcome.exit_code:
+            codes[container["name"]] = outcome.exit_code
+    return PodOutcome(seconds, codes)
+
+
+def initialization_of(pod: Document) -> Initialization | None:
+    """How the pod's init containers end, one after the other, up to the first that fails."""
+    spec = pod["spec"]
+    policy = "OnFailure" if spec.get("restartPolicy", "Always") != "Never" else "Never"
+    seconds = 0.0
+    for container in spec.get("initContainers") or ():
+        outcome = outcome_of(container) if container.get("restartPolicy") != "Always" else None
+        if outcome is None:
+            continue
+        seconds += outcome.seconds
+        if outcome.exit_code:
+            codes = {container["name"]: outcome.exit_code}
+            return Initialization(seconds, codes, is_restarted(container, outcome.exit_code, policy))
+    return Initialization(seconds, {}, is_repeated=False) if seconds else None

@@ -1,8 +1,8 @@
 """What kubelets say of containers, from the phase of their pod, and where the pod can be reached.
 
 Takes pods whose phase and Ready condition were written; gives them the conditions that go with these, a status for
-every container, and addresses. Containers are as their pod is: all of them run, or all have ended. Restarts are left
-as they stand. Nothing listens at the addresses.
+every container, and addresses. Containers are as their pod is: all of them run, or all have ended, unless an init
+container has failed: then what comes after it waits. Restarts are left as they stand. Nothing listens at the addresses.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from ipaddress import IPv4Network
 from typing import Any, Final
 
 from bayplan.apiserver.admitting.cluster import NODES, ClusterView
-from bayplan.apiserver.statuses.commands import outcome_of
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.conditions import FALSE, TRUE
 from bayplan.model.well_known import READY
@@ -34,15 +33,15 @@ def completed(old: Document, new: Document, time: str, cluster: ClusterView) -> 
     conditions = status.get("conditions") or []
     ready = next((condition for condition in conditions if condition.get("type") == READY), None)
     if ready is not None and phase in _PHASES:
-        conditions = _with_companions(conditions, ready, phase, time)
+        conditions = _with_companions(conditions, ready, phase, uninitialized(new), time)
         if phase != before or "containerStatuses" not in status:
             status = {**status, **_container_statuses(new, phase, time)}
         if "podIP" not in status and phase == "Running":
             status = {**status, **_addresses(old, new, cluster)}
         if "generation" in new["metadata"]:
             status = {**status, "observedGeneration": new["metadata"]["generation"]}
-    dated = [condition if "lastProbeTime" in condition else _probed(condition) for condition in conditions]
-    return {**new, "status": {**status, "conditions": dated}} if dated else {**new, "status": status}
+    probed = [condition if "lastProbeTime" in condition else _probed(condition) for condition in conditions]
+    return {**new, "status": {**status, "conditions": probed}} if probed else {**new, "status": status}
 
 
 def _addresses(old: Document, pod: Document, cluster: ClusterView) -> Document:
@@ -76,23 +75,44 @@ def _probed(condition: Document) -> Document:
     return {**condition, "lastProbeTime": None}
 
 
-def _with_companions(conditions: list[Document], ready: Document, phase: str, time: str) -> list[Document]:
+def uninitialized(pod: Document) -> list[str]:
+    """The init container that has failed, and those that come after it, by name; none if none has."""
+    names = [container["name"] for container in pod["spec"].get("initContainers") or ()]
+    failed = [known["name"] for known in pod["status"].get("initContainerStatuses") or () if _has_failed(known)]
+    return names[names.index(failed[0]) :] if failed and failed[0] in names else []
+
+
+def _has_failed(known: Document) -> bool:
+    return bool(((known.get("state") or {}).get("terminated") or {}).get("exitCode"))
+
+
+def initialized(waiting: list[str]) -> Document:
+    """The condition Initialized of a pod, given the init containers that have not succeeded."""
+    if not waiting:
+        return {"type": "Initialized", "status": TRUE}
+    message = f"containers with incomplete status: [{' '.join(waiting)}]"
+    return {"type": "Initialized", "status": FALSE, "reason": "ContainersNotInitialized", "message": message}
+
+
+def _with_companions(
+    conditions: list[Document], ready: Document, phase: str, waiting: list[str], time: str
+) -> list[Document]:
     """The conditions that follow from whether the pod is ready, in a kubelet's order, others behind them."""
     standing = {condition["type"]: condition for condition in conditions}
     is_over = phase != "Running"
     reason = {"reason": _COMPLETED} if phase == "Succeeded" else {}
     wanted = {
         "PodReadyToStartContainers": {"status": FALSE if is_over else TRUE},
-        "Initialized": {"status": TRUE, **reason},
-        "ContainersReady": {field: ready[field] for field in ("status", "reason") if ready.get(field)},
+        "Initialized": {**initialized(waiting), **reason},
+        "ContainersReady": {field: ready[field] for field in ("status", "reason", "message") if ready.get(field)},
     }
     for kind, said in wanted.items():
-        standing[kind] = _dated({"type": kind, **said}, standing.get(kind), time)
+        standing[kind] = dated({"type": kind, **said}, standing.get(kind), time)
     kept = [standing.pop(kind) for kind in _KUBELETS if kind in standing]
     return [*kept, *standing.values()]
 
 
-def _dated(condition: Document, before: Document | None, time: str) -> Document:
+def dated(condition: Document, before: Document | None, time: str) -> Document:
     is_same = before is not None and before.get("status") == condition["status"]
     since = before.get("lastTransitionTime") if before is not None and is_same else time
     return {**condition, "lastProbeTime": None, "lastTransitionTime": since}
@@ -100,54 +120,81 @@ def _dated(condition: Document, before: Document | None, time: str) -> Document:
 
 def _container_statuses(pod: Document, phase: str, time: str) -> dict[str, list[Document]]:
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
+    waiting = uninitialized(pod)
+    # A container that fails is known by its exit code; without one, all have failed that are not over yet.
+    known_failures = [*filter(_has_failed, status.get("containerStatuses") or []), *waiting]
+    otherwise = int(phase == "Failed" and not known_failures)
     made = {}
     for field, written in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
         before = {known["name"]: known for known in status.get(written) or []}
-        containers = spec.get(field) or []
-        if containers:
+        names = {container["name"] for container in spec.get(field) or []}
+        waits = names.intersection(waiting[1:]) if field == "initContainers" else names if waiting else ()
+        if names:
             made[written] = [
-                _container_status(pod, container, before.get(container["name"], {}), phase, field, time)
-                for container in containers
+                waiting_status(container)
+                if container["name"] in waits
+                else _container_status(pod, container, before.get(container["name"], {}), phase, field, time, otherwise)
+                for container in spec[field]
             ]
     return made
 
 
+def waiting_status(container: Document) -> Document:
+    """Of a container that comes after others."""
+    return {
+        "name": container["name"],
+        "state": {"waiting": {"reason": "PodInitializing"}},
+        "lastState": {},
+        "ready": False,
+        "restartCount": 0,
+        "image": container.get("image", ""),
+        "imageID": "",
+        "started": False,
+    }
+
+
 def _container_status(
-    pod: Document, container: Document, before: Document, phase: str, field: str, time: str
+    pod: Document, container: Document, before: Document, phase: str, field: str, time: str, code: int = 0
 ) -> Document:
     is_sidecar = container.get("restartPolicy") == "Always"
     has_ended = phase != "Running" or (field == "initContainers" and not is_sidecar)
-    container_id = before.get("containerID") or f"bayplan://{pod['metadata']['uid']}/{container['name']}"
+    container_id = container_id_of(pod, container)
+    state = _ended(before, code, container_id, time) if has_ended else {"running": {"startedAt": time}}
+    has_succeeded = not has_ended or not state["terminated"]["exitCode"]
     made = {
         "name": container["name"],
-        "state": _ended(before, phase, container, container_id, time)
-        if has_ended
-        else {"running": {"startedAt": time}},
+        "state": state,
         "lastState": before.get("lastState", {}),
-        "ready": field != "ephemeralContainers"
-        and (not has_ended or (field == "initContainers" and phase != "Failed")),
+        "ready": field != "ephemeralContainers" and (not has_ended or (field == "initContainers" and has_succeeded)),
         "restartCount": before.get("restartCount", 0),
         "image": container.get("image", ""),
         "imageID": "",
-        "containerID": container_id,
+        "containerID": before.get("containerID") or container_id,
         "started": not has_ended,
     }
     return {**before, **made}
 
 
-def _ended(before: Document, phase: str, container: Document, container_id: str, time: str) -> dict[str, Any]:
+def container_id_of(pod: Document, container: Document) -> str:
+    return f"bayplan://{pod['metadata']['uid']}/{container['name']}"
+
+
+def _ended(before: Document, otherwise: int, container_id: str, time: str) -> dict[str, Any]:
+    """How a container ended, with that exit code if none is known."""
     state = before.get("state") or {}
-    if "terminated" in state:
-        return dict(state)
-    started = state.get("running", {}).get("startedAt", time)
-    outcome = outcome_of(container)
-    code = int(phase == "Failed") if outcome is None or phase == "Running" else outcome.exit_code
+    ended = state.get("terminated") or {}
+    if "finishedAt" in ended:
+        return {"terminated": ended}
+    started = (state.get("running") or {}).get("startedAt", time)
+    return {"terminated": terminated(ended.get("exitCode", otherwise), started, time, container_id)}
+
+
+def terminated(code: int, started: str, time: str, container_id: str) -> Document:
+    """The state of a container that has ended."""
     return {
-        "terminated": {
-            "exitCode": code,
-            "reason": "Error" if code else "Completed",
-            "startedAt": started,
-            "finishedAt": time,
-            "containerID": container_id,
-        }
+        "exitCode": code,
+        "reason": "Error" if code else "Completed",
+        "startedAt": started,
+        "finishedAt": time,
+        "containerID": container_id,
     }

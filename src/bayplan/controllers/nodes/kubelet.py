@@ -3,19 +3,20 @@
 Takes pods with a node and writes what their kubelet would: Running, Ready and the start time after a delay; Succeeded
 or Failed when a pod that has a run time has had it; and when a pod is to be deleted, it goes once its processes had
 time to stop, at the latest when its grace period ends; `preStop.sleep` and `activeDeadlineSeconds` count. On a node
-that is missing or down nothing happens until it is back: processes there run on, but nobody hears of it. Containers,
-probes, restarts, images and hooks that run something are not modelled.
+that is missing or down nothing happens until it is back: processes there run on, but nobody hears of it. Containers
+are known by their exit codes if they fail; probes, restarts, images and hooks that run something are not modelled.
 
 A pod costs memory only while something is due for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
 from math import isfinite
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
 
 from bayplan.controllers.delays import Delays, FixedDelays
 from bayplan.controllers.nodes.pod_admission import Refusal, refusal_of
@@ -27,7 +28,14 @@ from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.node import Node
-from bayplan.model.pod import FINISHED_PHASES, Pod, PodStatus
+from bayplan.model.pod import (
+    FINISHED_PHASES,
+    ContainerState,
+    ContainerStateTerminated,
+    ContainerStatus,
+    Pod,
+    PodStatus,
+)
 from bayplan.model.shared_steps import shared_step
 from bayplan.model.structs import Struct, replace
 from bayplan.model.time_units import SECOND
@@ -40,7 +48,10 @@ from bayplan.store import Conflict, NotFound, Store, WatchEvent
 RUN_SECONDS = "bayplan/run-seconds"
 STOP_SECONDS = "bayplan/stop-seconds"
 FAILS = "bayplan/fails"
+EXIT_CODE = "bayplan/exit-code"
 
+_NONE: Mapping[str, int] = MappingProxyType({})
+_EXIT_CODE_MAX = 255
 _START, _END, _EXPIRE, _STOP = "start", "end", "expire", "stop"
 _RUNNING = Condition(type=READY, status=TRUE)
 _COMPLETED = Condition(type=READY, status=FALSE, reason="PodCompleted")
@@ -63,9 +74,22 @@ def annotated_run_seconds(pod: Pod) -> float | None:
     return annotated_seconds(pod.metadata, RUN_SECONDS)
 
 
-def annotated_to_fail(pod: Pod) -> bool:
-    """Whether the pod fails when it ends, by its annotation."""
-    return is_to_fail(pod.metadata)
+def annotated_exit_codes(pod: Pod) -> Mapping[str, int]:
+    """The exit codes of containers that fail when the pod ends, by its annotations: all of them, or none."""
+    if not pod.metadata.annotations:
+        return _NONE
+    code = _exit_code(_annotated(pod.metadata, EXIT_CODE)) or int(is_to_fail(pod.metadata))
+    return dict.fromkeys((container.name for container in pod.spec.containers), code) if code else _NONE
+
+
+class Initialization(NamedTuple):
+    """How a pod's init containers end."""
+
+    seconds: float
+    exit_codes: Mapping[str, int]
+    """Of those that fail; if any does, the pod does not start."""
+    is_repeated: bool
+    """Whether those that fail are started again, so that the pod waits; who does that is not for the kubelet here."""
 
 
 class Kubelet:
@@ -74,7 +98,8 @@ class Kubelet:
     Args:
         delays: start-up and stopping times.
         run_seconds: how long a pod runs before it ends by itself; None if it does not.
-        fails: whether it then fails.
+        exit_codes: by name, how containers then end that fail; if any does, the pod fails.
+        initialization: how init containers end; None if they take no time and succeed.
         is_strict: whether pods that do not fit their node are refused, and pods that are deleted are said to have ended
             before they go. Where only the scheduler gives nodes to pods, neither makes a difference to anybody.
     """
@@ -86,14 +111,16 @@ class Kubelet:
         self,
         delays: Delays | None = None,
         run_seconds: Callable[[Pod], float | None] = annotated_run_seconds,
-        fails: Callable[[Pod], bool] = annotated_to_fail,
+        exit_codes: Callable[[Pod], Mapping[str, int]] = annotated_exit_codes,
+        initialization: Callable[[Pod], Initialization | None] = lambda _: None,
         *,
         is_strict: bool = False,
     ) -> None:
         self._is_strict = is_strict
         self._delays = delays or FixedDelays()
         self._run_seconds = run_seconds
-        self._fails = fails
+        self._exit_codes = exit_codes
+        self._initialization = initialization
         self._plans: dict[NamespacedName, _Plan] = {}
         self._timers: Timers[NamespacedName] = Timers()
         self._down: set[str] = set()  # only ever asked, never iterated
@@ -154,7 +181,12 @@ class Kubelet:
         elif status.phase == "Running":
             self._plan_end(key, pod, _started_at(status, now))
         elif status.phase not in FINISHED_PHASES:
-            self._schedule(key, pod, _START, now + self._delays.start_ns(pod), heard_at=now)
+            self._plan_start(key, pod, now)
+
+    def _plan_start(self, key: NamespacedName, pod: Pod, now: int) -> None:
+        initialization = self._initialization(pod) if pod.spec.init_containers else None
+        begun_ns = 0 if initialization is None else _to_ns(initialization.seconds)
+        self._schedule(key, pod, _START, now + self._delays.start_ns(pod) + begun_ns, heard_at=now)
 
     def _plan_stop(self, key: NamespacedName, pod: Pod, plan: _Plan | None, now: int) -> None:
         grace_ns = (pod.metadata.deletion_grace_period_seconds or 0) * SECOND
@@ -220,17 +252,25 @@ class Kubelet:
 
     def _start(self, store: Store, key: NamespacedName, pod: Pod, heard_at: int, now: int) -> None:
         refusal = self._refusal(store, pod) if self._is_strict else None
-        if refusal is None:
+        initialization = self._initialization(pod) if pod.spec.init_containers else None
+        status = pod.status
+        if refusal is not None:
+            status = replace(status, reason=refusal.reason, message=refusal.message)
+            store.set_status(pod, _ended(status, "Failed", now // SECOND), now)
+        elif initialization is None or not initialization.exit_codes:
             self._plan_end(key, _start(store, pod, heard_at, now), now)
-        else:
-            status = replace(pod.status, reason=refusal.reason, message=refusal.message)
+        elif not initialization.is_repeated:
+            failed = _with_exit_codes(status.init_container_statuses, initialization.exit_codes)
+            status = replace(status, init_container_statuses=failed, start_time=format_time(heard_at))
             store.set_status(pod, _ended(status, "Failed", now // SECOND), now)
 
     def _end(self, store: Store, pod: Pod, action: str, now: int) -> None:
         status, phase = pod.status, "Failed"
         if action == _EXPIRE:
             status = replace(status, reason="DeadlineExceeded", message=_EXPIRED)
-        elif not self._fails(pod):
+        elif codes := self._exit_codes(pod):
+            status = replace(status, container_statuses=_with_exit_codes(status.container_statuses, codes))
+        else:
             phase = "Succeeded"
         store.set_status(pod, _ended(status, phase, now // SECOND), now)
 
@@ -245,7 +285,7 @@ class Kubelet:
         for key in self._held.pop(node_name, {}):
             pod = store.find(Pod, *key)
             if self._plans[key].action == _START and pod is not None:
-                self._schedule(key, pod, _START, now + self._delays.start_ns(pod), heard_at=now)
+                self._plan_start(key, pod, now)
             else:
                 self._timers.set(key, now)
         for pod in store.pods_on_node(node_name):
@@ -275,6 +315,15 @@ def _ended(status: PodStatus, phase: str, second: int) -> PodStatus:
     condition = _FAILED if phase == "Failed" else _COMPLETED
     conditions = with_condition(status.conditions, condition, format_time(second * SECOND))
     return replace(status, phase=phase, conditions=conditions)
+
+
+def _with_exit_codes(statuses: list[ContainerStatus], codes: Mapping[str, int]) -> list[ContainerStatus]:
+    """The statuses, in which containers of these names have ended so."""
+    named = {status.name: status for status in statuses}
+    for name, code in codes.items():
+        ended = ContainerState(terminated=ContainerStateTerminated(exit_code=code))
+        named[name] = replace(named.get(name) or ContainerStatus(name=name), state=ended)
+    return [*named.values()]
 
 
 def is_to_fail(meta: ObjectMeta) -> bool:
@@ -353,6 +402,14 @@ def _seconds(written: str) -> float | None:
     if not isfinite(seconds):
         return None
     return seconds if seconds > 0 else 0.0
+
+
+@lru_cache(maxsize=1024)
+def _exit_code(written: str | None) -> int:
+    """The number in the annotation; 0 when there is none, or none that processes end with."""
+    if written is None or not written.isdecimal() or len(written) > 3:
+        return 0
+    return code if (code := int(written)) <= _EXIT_CODE_MAX else 0
 
 
 def _to_ns(seconds: float) -> int:

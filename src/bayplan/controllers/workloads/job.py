@@ -5,7 +5,7 @@ lost, even if somebody deletes it; a pod that is being deleted counts as failed,
 After a failure new pods wait, 10 s at first and twice as long each time. News of pods are gathered for a second. Only
 pods that are active or not yet counted are looked at, however many have ended before. A Job's end is announced
 (SuccessCriteriaMet, FailureTarget) and comes when its last pod has ended. Jobs that another controller manages are left
-alone. Failure and success policies and limits by index do not exist here.
+alone. What failures mean by a Job's policies is in `job_policies`, limits by index in `job_failed_indexes`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from bayplan.controllers.work_queue import Reconciler
 from bayplan.controllers.workloads.job_attempt import Attempt, deadline_at, restarts_of
 from bayplan.controllers.workloads.job_pods import COMPLETE, FAILED, is_finished
 from bayplan.controllers.workloads.job_tracking import (
-    COUNTABLE,
     TRACKED,
     TRACKING,
     Progress,
@@ -141,7 +140,7 @@ class JobController(Reconciler[Key]):
         attempt.run()
         if attempt.is_unfinished:
             self._queue.add(key)
-        self._look_again(store, key, progress, now)
+        self._look_again(store, key, attempt, now)
 
     def _release_all(self, store: Store, namespace: str, uid: str, now: int) -> None:
         """A Job that is over or gone counts no more, so nothing may hold its pods."""
@@ -163,7 +162,7 @@ class JobController(Reconciler[Key]):
         else:
             self._queue.add_at((meta.namespace, meta.name, meta.uid), expires_at)
 
-    def _look_again(self, store: Store, key: Key, progress: Progress, now: int) -> None:
+    def _look_again(self, store: Store, key: Key, attempt: Attempt, now: int) -> None:
         """Makes sure to be back when a deadline, a penalty or the time after the end is over."""
         job = store.find(Job, key[0], key[1])
         if job is None:
@@ -171,10 +170,7 @@ class JobController(Reconciler[Key]):
         if is_finished(job):
             self._expire(store, job, now)
             return
-        if progress.pods.having(COUNTABLE):
-            # Pods that were deleted just now: they are known already, so hearing of them will not be news.
-            self._queue.add(key)
-        for at in (deadline_at(job), progress.failures.penalty_ends_at):
+        for at in (deadline_at(job), attempt.retry_at, self._progress[key[2]].failures.penalty_ends_at):
             if at is not None and at > now and not job.spec.suspend:
                 self._queue.add_at(key, at)
 

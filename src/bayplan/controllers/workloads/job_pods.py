@@ -49,8 +49,10 @@ def index_of(pod: Pod) -> int | None:
 
 
 def open_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
-    """Completion indexes that are neither done nor being worked on, then those beyond the last."""
-    taken = completed_indexes(job.status.completed_indexes, job.spec.completions or 0)
+    """Completion indexes that are neither done, given up nor being worked on, then those beyond the last."""
+    completions = job.spec.completions or 0
+    taken = indexes_of(job.status.completed_indexes, completions)
+    taken |= indexes_of(job.status.failed_indexes or "", completions)
     for pod in pods:
         index = index_of(pod)
         if index is not None and (is_active(pod) or pod.status.phase == "Succeeded"):
@@ -58,7 +60,7 @@ def open_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
     return (index for index in count() if index not in taken)
 
 
-def completed_indexes(written: str, completions: int) -> set[int]:
+def indexes_of(written: str, completions: int) -> set[int]:
     """The indexes of `0-3,5`, as far as there are any of these."""
     indexes: set[int] = set()
     for part in filter(None, written.split(",")):

@@ -95,7 +95,7 @@ def test_a_scale_that_cannot_be_is_refused(patch: dict[str, Any], status: int, f
     assert api.refusal("PATCH", f"{DEPLOYMENTS}/d/scale", patch, "application/merge-patch+json") == (status, fault)
 
 
-@pytest.mark.parametrize("name", ["log", "exec", "attach", "portforward"])
+@pytest.mark.parametrize("name", ["exec", "attach", "portforward"])
 def test_what_needs_containers_is_refused_clearly(name: str) -> None:
     status, fault = _with_pod().refusal("GET", f"{PODS}/p/{name}")
     assert (status, fault.partition(": ")[2]) == (501, "its nodes are simulated and run no containers")
@@ -108,14 +108,14 @@ def test_what_needs_containers_is_refused_clearly(name: str) -> None:
         (
             [{"type": "InternalIP", "address": "172.16.0.1"}],
             501,
-            "logs are not in this cluster: its nodes are simulated and run no containers",
+            "exec is not in this cluster: its nodes are simulated and run no containers",
         ),
     ],
 )
-def test_logs(addresses: list[dict[str, str]], status: int, fault: str) -> None:
+def test_nodes_that_cannot_be_reached(addresses: list[dict[str, str]], status: int, fault: str) -> None:
     """Of nodes that say how to be reached, it is said why they cannot be; of others, what a real server says."""
     api = _with_pod()
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"addresses": addresses}}
     api.post("/api/v1/nodes", node)
     api.post(f"{PODS}/p/binding", BINDING)
-    assert api.refusal("GET", f"{PODS}/p/log") == (status, fault)
+    assert api.refusal("GET", f"{PODS}/p/exec") == (status, fault)

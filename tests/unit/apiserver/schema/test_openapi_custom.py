@@ -39,6 +39,9 @@ def test_a_kind_has_metadata_and_names_itself() -> None:
         {"group": "stable.example.com", "version": "v1", "kind": "CronTab"}
     ]
     assert found["properties"]["spec"] == SCHEMA["properties"]["spec"]
+    head = [found["properties"][name]["description"] for name in ("apiVersion", "kind", "metadata")]
+    begins = ("APIVersion defines", "Kind is", "Standard object's metadata")
+    assert all(text.startswith(begin) for text, begin in zip(head, begins, strict=True))
 
 
 def test_a_list_refers_to_its_kind() -> None:

@@ -43,11 +43,11 @@ def ending(policy: str, *commands: list[str]) -> Any:
 
 
 def test_a_pod_ends_with_its_last_container_and_fails_with_any() -> None:
-    assert ending("Never", ["sleep", "3"], ["false"]) == (3, 1)
+    assert ending("Never", ["sleep", "3"], ["false"]) == (3, {"c1": 1})
     assert ending("Never", ["sleep", "3"], ["serve"]) is None
 
 
 def test_a_pod_whose_containers_would_start_again_does_not_end() -> None:
     assert ending("Always", ["true"]) is None
-    assert ending("OnFailure", ["true"]) == (0, 0)
+    assert ending("OnFailure", ["true"]) == (0, {})
     assert ending("OnFailure", ["false"]) is None

@@ -101,9 +101,27 @@ def test_a_pod_keeps_its_address() -> None:
     assert made["status"]["podIP"] == "1.2.3.4"
 
 
-def test_a_container_whose_command_says_so_ends_with_that_exit_code() -> None:
-    running = completed(pod("Pending"), pod("Running", READY), THEN, CLUSTER)
-    running["spec"]["containers"][0]["command"] = ["sh", "-c", "exit 42"]
-    failed = {**running, "status": {**running["status"], "phase": "Failed"}}
-    (container,) = completed(running, failed, NOW, CLUSTER)["status"]["containerStatuses"]
-    assert container["state"]["terminated"]["exitCode"] == 42
+def test_a_container_that_failed_ends_with_its_exit_code_and_the_others_with_success() -> None:
+    running = pod("Running", READY)
+    running["spec"]["containers"].append({"name": "d"})
+    running = completed(pod("Pending"), running, THEN, CLUSTER)
+    first, second = running["status"]["containerStatuses"]
+    first = {**first, "state": {**first["state"], "terminated": {"exitCode": 42}}}
+    failed = {**running, "status": {**running["status"], "phase": "Failed", "containerStatuses": [first, second]}}
+    made = [
+        known["state"]["terminated"]
+        for known in completed(running, failed, NOW, CLUSTER)["status"]["containerStatuses"]
+    ]
+    assert [(known["exitCode"], known["reason"]) for known in made] == [(42, "Error"), (0, "Completed")]
+    assert (made[0]["startedAt"], made[0]["finishedAt"]) == (THEN, NOW)
+
+
+def test_what_comes_after_an_init_container_that_failed_for_good_never_starts() -> None:
+    failed = {"name": "first", "state": {"terminated": {"exitCode": 3}}}
+    ready = {**READY, "status": "False", "reason": "PodFailed"}
+    made = completed(pod("Pending"), pod("Failed", ready, initContainerStatuses=[failed]), NOW, CLUSTER)
+    assert states(made) == {"first": ("terminated", False), "side": ("waiting", False), "c": ("waiting", False)}
+    assert made["status"]["containerStatuses"][0]["state"] == {"waiting": {"reason": "PodInitializing"}}
+    (condition,) = [known for known in made["status"]["conditions"] if known["type"] == "Initialized"]
+    assert (condition["status"], condition["reason"]) == ("False", "ContainersNotInitialized")
+    assert condition["message"] == "containers with incomplete status: [first side]"

@@ -7,10 +7,18 @@ from msgspec.structs import replace
 from tests.support.controller_stage import START, Stage
 
 from bayplan.controllers.delays import FixedDelays
-from bayplan.controllers.nodes.kubelet import Kubelet, annotated_run_seconds
+from bayplan.controllers.nodes.kubelet import Initialization, Kubelet, annotated_exit_codes, annotated_run_seconds
 from bayplan.model.conditions import find_condition
 from bayplan.model.node import Node
-from bayplan.model.pod import Lifecycle, LifecycleHandler, Pod, SleepAction
+from bayplan.model.pod import (
+    Container,
+    ContainerState,
+    ContainerStateTerminated,
+    Lifecycle,
+    LifecycleHandler,
+    Pod,
+    SleepAction,
+)
 from bayplan.model.time_units import SECOND
 from bayplan.model.watch_types import ADDED
 from bayplan.store.log import WatchEvent
@@ -29,6 +37,12 @@ def stage_with_node(kubelet: Kubelet | None = None) -> Stage:
 def ready_status(stage: Stage, name: str) -> tuple[str, str]:
     condition = find_condition(stage.pod(name).status.conditions, "Ready")
     return ("", "") if condition is None else (condition.status, condition.reason)
+
+
+def exits(stage: Stage, name: str) -> dict[str, int]:
+    """The exit codes of containers that have ended."""
+    found = ((one.name, one.state) for one in stage.pod(name).status.container_statuses)
+    return {name: state.terminated.exit_code for name, state in found if state is not None and state.terminated}
 
 
 def running(*pods: PodBuilder) -> Stage:
@@ -102,11 +116,58 @@ def test_the_run_time_may_come_from_elsewhere() -> None:
 
 
 def test_whether_a_pod_fails_may_come_from_elsewhere() -> None:
-    kubelet = Kubelet(DELAYS, run_seconds=lambda _: 1.0, fails=lambda one: one.metadata.name == "bad")
+    codes = {"bad": {"c": 3}}
+    kubelet = Kubelet(DELAYS, run_seconds=lambda _: 1.0, exit_codes=lambda one: codes.get(one.metadata.name, {}))
     stage = stage_with_node(kubelet)
     stage.create(pod("good").manifest().node("n1").obj(), pod("bad").manifest().node("n1").obj())
     stage.pass_time(1000)
     assert [stage.pod(name).status.phase for name in ("good", "bad")] == ["Succeeded", "Failed"]
+    assert [exits(stage, name) for name in ("good", "bad")] == [{}, {"c": 3}]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "code"),
+    [
+        ({"fails": "true"}, 1),
+        ({"exit-code": "42"}, 42),
+        ({"exit-code": "42", "fails": "true"}, 42),
+        ({"exit-code": "0", "fails": "true"}, 1),
+        ({"exit-code": "256", "fails": "true"}, 1),
+        ({"exit-code": "-2"}, 0),
+        ({}, 0),
+    ],
+)
+def test_exit_codes_as_annotated(annotations: dict[str, str], code: int) -> None:
+    """Containers of a pod that is to fail end with 1, unless it says with what."""
+    written = {f"bayplan/{name}": value for name, value in annotations.items()}
+    made = pod("a").annotations(written).cpu("1").obj()
+    assert annotated_exit_codes(made) == ({made.spec.containers[0].name: code} if code else {})
+
+
+@pytest.mark.parametrize(
+    ("ends", "starts_after", "phase"),
+    [
+        (None, 2.5, "Running"),
+        (Initialization(5, {}, is_repeated=False), 7.5, "Running"),
+        (Initialization(5, {"init": 4}, is_repeated=False), 7.5, "Failed"),
+        (Initialization(5, {"init": 4}, is_repeated=True), None, "Pending"),
+    ],
+)
+def test_init_containers_come_first(ends: Initialization | None, starts_after: float | None, phase: str) -> None:
+    """They take their time; if one fails for good the pod has failed, and if it is tried again the pod waits."""
+    stage = stage_with_node(Kubelet(DELAYS, initialization=lambda _: ends))
+    made = pod("a").manifest().node("n1").obj()
+    made.spec.init_containers = [Container(name="init")]
+    stage.create(made)
+    if starts_after is not None:
+        stage.pass_time(starts_after - 0.1)
+        assert stage.pod("a").status.phase == "Pending"
+        stage.pass_time(0.1)
+    stage.pass_time(100)
+    assert stage.pod("a").status.phase == phase
+    ended = [(one.name, one.state) for one in stage.pod("a").status.init_container_statuses]
+    failed = ContainerState(terminated=ContainerStateTerminated(exit_code=4))
+    assert ended == ([("init", failed)] if phase == "Failed" else [])
 
 
 def test_a_kubelet_that_starts_late_counts_the_run_time_from_the_start_time() -> None:

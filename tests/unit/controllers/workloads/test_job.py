@@ -10,7 +10,7 @@ from tests.support.workload_stage import TEMPLATE, Workloads
 
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.workloads.job import JobController
-from bayplan.controllers.workloads.job_pods import JOB_INDEX_LABEL, completed_indexes, index_of, written_indexes
+from bayplan.controllers.workloads.job_pods import JOB_INDEX_LABEL, index_of, indexes_of, written_indexes
 from bayplan.controllers.workloads.job_tracking import TRACKING, Failures
 from bayplan.model.meta import Condition
 from bayplan.model.pod import ContainerStatus, Pod
@@ -252,7 +252,7 @@ def test_indexes() -> None:
 def test_written_indexes(indexes: list[int], written: str) -> None:
     """Three or more in a row are written as a stretch, and read as what they were."""
     assert written_indexes(indexes) == written
-    assert completed_indexes(written, 10) == set(indexes)
+    assert indexes_of(written, 10) == set(indexes)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_written_indexes(indexes: list[int], written: str) -> None:
 )
 def test_indexes_beyond_the_last_one_do_not_count(written: str, indexes: set[int]) -> None:
     """Whoever wrote them."""
-    assert completed_indexes(written, 4) == indexes
+    assert indexes_of(written, 4) == indexes
 
 
 def test_a_job_may_have_any_number_of_indexes() -> None:

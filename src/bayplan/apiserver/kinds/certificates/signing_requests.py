@@ -5,6 +5,7 @@ from __future__ import annotations
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.keeping import keep
 from bayplan.apiserver.admitting.validation.certificates import check_signing_request
+from bayplan.apiserver.admitting.plugins.certificate_subjects import check_subject
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.selecting.selectable_fields import NAME_ONLY, SelectableFields, fields
 from bayplan.apiserver.tables.configuration import CERTIFICATE_SIGNING_REQUESTS
@@ -53,6 +54,7 @@ CERTIFICATE_SIGNING_REQUEST = Kind(
     check=check_signing_request,
     name_rule=_any_name,
     without_effect="there is no signer; an approved request gets its certificate from whoever writes its status",
+    admit=check_subject,
     printer=CERTIFICATE_SIGNING_REQUESTS,
     selectable=SelectableFields({**NAME_ONLY, **fields("spec.signerName")}),
 )
