@@ -233,6 +233,8 @@ def decision_to_plain(decision: Decision) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(decision)
     if not decision.ended_at:
         del plain["ended_at"]  # as journals always had it
+    if not decision.group:
+        del plain["group"], plain["members"]
     plain["actions"] = [{"do": type(action).__name__, **msgspec.to_builtins(action)} for action in decision.actions]
     return plain
 
