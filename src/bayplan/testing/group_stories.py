@@ -21,6 +21,7 @@ from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.core.groups.cycle import SCHEDULED, GroupAttempt, condition_of
 from bayplan.core.scheduler import Scheduler
+from bayplan.core.snapshot import View
 from bayplan.model.conditions import find_condition, with_condition
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object, object_key
@@ -29,13 +30,13 @@ from bayplan.model.pod import Pod
 from bayplan.model.reading import from_dicts
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
+from bayplan.model.well_known import POD_SCHEDULED
 from bayplan.worlds.performing import with_group_condition
 
 PlainObject = Mapping[str, Any]
 Plain = dict[str, Any]
 
 _STARTED_AT: Final = 1_700_000_000 * SECOND
-_POD_SCHEDULED: Final = "PodScheduled"
 
 
 def play_group_story(
@@ -115,8 +116,7 @@ class _Story:
                 cycles.append(self._cycle(decision))
         return cycles
 
-    def _note_attempt(self, attempt: GroupAttempt) -> None:
-        view = self._scheduler.cache.view()
+    def _note_attempt(self, attempt: GroupAttempt, view: View) -> None:
         preemption = plain_preemption(attempt.preemption, view)
         self._attempted = {
             "group": attempt.key,
@@ -143,7 +143,7 @@ class _Story:
     def _outcome(self, decision: Decision, event: Emit | None) -> Plain:
         pod = self._objects["Pod", decision.pod]
         assert isinstance(pod, Pod)
-        condition = find_condition(pod.status.conditions, _POD_SCHEDULED)
+        condition = find_condition(pod.status.conditions, POD_SCHEDULED)
         is_false = condition is not None and condition.status == "False"
         plain: Plain = {
             "node": pod.spec.node_name or None,
@@ -201,7 +201,7 @@ class _Story:
             status = replace(status, nominated_node_name=nominated)
         if condition is not None:
             value, reason, message = condition
-            written = Condition(type=_POD_SCHEDULED, status=value, reason=reason, message=message)
+            written = Condition(type=POD_SCHEDULED, status=value, reason=reason, message=message)
             status = replace(status, conditions=with_condition(status.conditions, written, ""))
         if spec is not pod.spec or status != pod.status:
             self._objects["Pod", key] = replace(pod, spec=spec, status=status)

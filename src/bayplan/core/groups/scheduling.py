@@ -26,14 +26,15 @@ from bayplan.core.preemption.prepare import CONDITION_REASON
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.queued_group import QueuedGroup
 from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.core.snapshot import View
 from bayplan.model.groups import PodGroup
 from bayplan.model.structs import replace
 
 #: Groups that wait for evictions are known by this and their name, which no pod has.
 PREEMPTOR_PREFIX: Final = "podgroup/"
 
-#: Is given what came of an attempt on a group before anything changes.
-AttemptObserver = Callable[[GroupAttempt], None]
+#: Is given what came of an attempt on a group, and the view, before anything changes.
+AttemptObserver = Callable[[GroupAttempt, View], None]
 
 
 class GroupScheduling:
@@ -64,7 +65,7 @@ class GroupScheduling:
             self._cache, self._profiles, queued_group.group, [self._member(queued) for queued in queued_group.members]
         )
         if on_attempt is not None:
-            on_attempt(attempt)
+            on_attempt(attempt, self._cache.view())
         evictions, withheld = self._prepare(attempt, queued_group, now)
         told = [self._tell(each, by_key[each.member.key], withheld, now) for each in attempt.outcomes]
         self._binding.ask_about_waiting(now)
