@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import bayplan
-from bayplan.testing import try_pod, would_wake
+from bayplan.testing import play_group_story, try_pod, would_wake
 
 CASES = Path(__file__).parent / "cases"
 FAMILIES = sorted(str(path.relative_to(CASES)).removesuffix(".jsonl.xz") for path in CASES.glob("**/*.jsonl.xz"))
@@ -34,7 +34,7 @@ def cases(path: Path) -> Iterator[Case]:
 
 
 #: What is asked about pod groups, which only v1.37 has.
-GROUP_MODES = ("group", "pod")
+GROUP_MODES = ("group", "pod", "story")
 
 
 def decide(scenario: Case) -> Case:
@@ -44,6 +44,8 @@ def decide(scenario: Case) -> Case:
         return {"wakes": would_wake(*asked, kubernetes_version=version)}
     if scenario["mode"] == "pod":
         return try_pod(scenario["objects"], scenario["pod"], scenario.get("config"), scenario["gates"], version)
+    if scenario["mode"] == "story":
+        return play_group_story(scenario["objects"], scenario["steps"], scenario["gates"], version)
     cluster = bayplan.Cluster.from_objects(scenario["objects"], kubernetes_version=version)
     if scenario["mode"] == "group":
         config, gates = scenario.get("config"), scenario["gates"]

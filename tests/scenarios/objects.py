@@ -13,8 +13,17 @@ from tests.support.devices import asks, claim_of, device, device_class, slice_of
 from bayplan.analysis.simulation.inputs.verbs import taint_parts
 from bayplan.controllers.device_driver import READY_SECONDS
 from bayplan.controllers.nodes.kubelet import FAILS
+from bayplan.model.groups import (
+    DisruptionMode,
+    EmptyPart,
+    GangPolicy,
+    GroupSchedulingPolicy,
+    PodGroup,
+    PodGroupSpec,
+)
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
+from bayplan.model.pod import PodSchedulingGroup
 from bayplan.model.resource_claims import DeviceToleration
 from bayplan.model.structs import replace
 from bayplan.model.tolerations import NO_EXECUTE
@@ -43,8 +52,10 @@ def made(kind: str, name: str, words: Words) -> Object:
         case "node":
             return _node(name, pairs)
         case "pod":
-            lone = _pod(pod(name).manifest(), [pair for pair in pairs if pair[0] != "finalizer"]).obj()
+            lone = _pod(pod(name).manifest(), [pair for pair in pairs if pair[0] not in ("finalizer", "group")]).obj()
             lone.metadata.finalizers = [value for key, value in pairs if key == "finalizer"]
+            group = dict(pairs).get("group")
+            lone.spec.scheduling_group = PodSchedulingGroup(pod_group_name=group) if group else None
             return lone
         case "replicaset" | "deployment":
             return _workload(kind, name, pairs)
@@ -58,6 +69,8 @@ def made(kind: str, name: str, words: Words) -> Object:
             return storage_class(name, mode=mode, provisioner="kubernetes.io/no-provisioner").manifest().obj()
         case "volume":
             return _volume(name, dict(pairs))
+        case "group":
+            return _group(name, dict(pairs))
         case "deviceclass":
             return device_class(name)
         case "devices":
@@ -73,6 +86,15 @@ def _pairs(words: Words) -> Iterator[tuple[str, str]]:
     for word in words:
         key, _, value = word.partition("=")
         yield key, value
+
+
+def _group(name: str, given: dict[str, str]) -> Object:
+    """`min=3`: a gang; `mode=all`: evicted as a whole."""
+    gang = GangPolicy(min_count=int(given["min"])) if "min" in given else None
+    policy = GroupSchedulingPolicy(gang=gang, basic=EmptyPart() if gang is None else None)
+    mode = DisruptionMode(all=EmptyPart()) if given.get("mode") == "all" else None
+    spec = PodGroupSpec(scheduling_policy=policy, disruption_mode=mode, priority_class_name=given.get("priority", ""))
+    return PodGroup(metadata=ObjectMeta(name=name, namespace=DEFAULT_NAMESPACE), spec=spec)
 
 
 def _node(name: str, pairs: Pairs) -> Object:

@@ -6,13 +6,14 @@ transcripts that its commands lead to: a test compares the two, and an update wr
 that start with `#` are remarks.
 
     node n1 cpu=4 memory=8Gi        also: pod, replicaset, deployment, budget, priority, class, volume, claim,
-                                    deviceclass, devices, deviceclaim
+                                    deviceclass, devices, deviceclaim, group
     pod web cpu=2 priority=high     `objects` says which attributes there are
     cordon n1                       and every other command of `verbs`: delete, scale, drain, fail, taint …
     ungate web example.com/a        tolerate web key
     nominate web n1                 bind web n1: as somebody else might do it
     taintdevice n1 d0 bad:NoExecute
     pause volumes                   resume volumes: whether the volume binder does its work
+    groups                          the same, with pod groups: those of Kubernetes 1.37
     restart                         a new scheduler that knows what is stored
     limit evictions_per_minute=1    the same, with limits of preemption: the fields of `PreemptionSafety`
     run 1.5s                        lets time pass: s, ms or m
@@ -41,12 +42,14 @@ from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_comman
 from bayplan.config.loading import load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import RELEASES
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.durations import parse_duration
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import KINDS
 from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
 from bayplan.model.resource_claims import DeviceTaint, ResourceSlice
@@ -62,10 +65,10 @@ STARTED_AT = 1_700_000_000 * SECOND
 SEPARATOR = "----"
 #: Pods use all of their grace, whatever it is.
 LATENCIES = Latencies(pod_stop_ns=24 * 3600 * SECOND, jitter=0.0)
-_PREEMPTOR = re.compile(r"(?<=^Preempted by pod )\S+")
+_PREEMPTOR = re.compile(r"(?<=^Preempted by pod )\S+|(?<=^Preempted by podgroup )\S+")
 _KINDS = (
     *("node", "pod", "replicaset", "deployment", "budget", "priority", "class", "volume", "claim"),
-    *("deviceclass", "devices", "deviceclaim"),
+    *("deviceclass", "devices", "deviceclaim", "group"),
 )
 
 
@@ -118,6 +121,7 @@ class Scenario:
         self._uids: dict[str, str] = {}
         self._last_note: dict[str, str] = {}
         self._safety = UPSTREAM
+        self._configuration = load_configuration(None)
         draws = Draws(0, LATENCIES)
         controllers = standard_controllers(draws)
         self._volumes = tuple(_Pausable(controller) for controller in controllers.volumes)
@@ -132,6 +136,7 @@ class Scenario:
             "pause": lambda _: self._pause_volumes(True),
             "resume": lambda _: self._pause_volumes(False),
             "restart": self._restart,
+            "groups": self._know_groups,
             "limit": self._limit,
             "run": self._run,
         }
@@ -221,12 +226,23 @@ class Scenario:
         self._safety = with_settings(self._safety, given)
         self._restart()
 
+    def _know_groups(self) -> None:
+        self._configuration = load_configuration(
+            None, {"GenericWorkload": True}, release=RELEASES["1.37"], with_groups=True
+        )
+        self._restart()
+
     def _restart(self) -> None:
         self.world = self._new_world(Draws(0, LATENCIES), self.now)
 
     def _new_world(self, draws: Draws, started_at: int) -> SimulatedWorld:
-        profiles = build_profiles(load_configuration(None))
-        self.scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=started_at, safety=self._safety)
+        self.scheduler = Scheduler(
+            build_profiles(self._configuration),
+            PrioritySort().sort_key,
+            started_at=started_at,
+            safety=self._safety,
+            gates=self._configuration.gates,
+        )
         return SimulatedWorld(
             self.store, self.scheduler, [*self._controllers], draws, started_at=started_at, on_emitted=self._told.append
         )
@@ -249,6 +265,8 @@ class Scenario:
             self._changes.append(change)
             if isinstance(change.new, Pod):
                 self._name(change.new)
+            elif isinstance(change.new, PodGroup):
+                self._uids[change.new.metadata.uid] = change.new.metadata.name
 
     def _name(self, pod: Pod) -> None:
         meta = pod.metadata

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
 from bayplan.model.watch_types import DELETED
@@ -81,9 +82,15 @@ def differences(old: Face | None, new: Face) -> Iterator[str]:
 
 
 def seen_in(changes: Iterable[WatchEvent]) -> Iterator[Seen]:
-    """What the store's log says of pods."""
+    """What the store's log says of pods, and of what became of groups."""
     for change in changes:
         pod = change.new
+        if isinstance(pod, PodGroup):
+            before = change.old.status.conditions if isinstance(change.old, PodGroup) else []
+            for condition in pod.status.conditions:
+                if condition not in before:
+                    what = said_by(condition.type, condition.status, condition.reason, condition.message)
+                    yield Seen(change.at, object_key(pod), "status", what)
         if not isinstance(pod, Pod):
             continue
         key = object_key(pod)

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from bayplan.admission.defaults import default_object, default_storage_class, set_storage_class
-from bayplan.admission.priority import PriorityClasses, Refusal, check_classes, resolve_priority
+from bayplan.admission.priority import PriorityClasses, Refusal, check_classes, resolve_group_priority, resolve_priority
 from bayplan.admission.stored import is_complete
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
@@ -51,6 +52,9 @@ def _admit_pods(objects: list[Object], classes: PriorityClasses) -> list[Fault]:
     for obj in objects:
         if type(obj) is Pod and not is_complete(obj):
             faults += [_fault(obj, refusal) for refusal in _admit_pod(obj, classes)]
+        elif type(obj) is PodGroup:
+            refused = resolve_group_priority(obj, classes)
+            faults += [_fault(obj, (field, message + _WAYS_OUT.get(field, ""))) for field, message in refused]
     return faults
 
 

@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from bayplan.admission.stored import looks_stored, was_created
 from bayplan.model.cluster import PriorityClass
+from bayplan.model.groups import PodGroup
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod
 
@@ -104,6 +105,34 @@ def _contradictions(pod: Pod, value: int, policy: str) -> Iterator[Refusal]:
         yield "spec.priority", priority_contradiction(spec.priority, value)
     if spec.preemption_policy is not None and spec.preemption_policy != policy:
         yield "spec.preemptionPolicy", policy_contradiction(spec.preemption_policy, policy)
+
+
+def resolve_group_priority(group: PodGroup, classes: PriorityClasses) -> list[Refusal]:
+    """Writes the priority of a PodGroup; one that is refused, or was stored with a priority, is left unchanged."""
+    # Upstream: plugin/pkg/admission/priority/admission.go admitPodGroup (v1.37).
+    spec = group.spec
+    name = spec.priority_class_name
+    is_stored = was_created(group.metadata)
+    if is_stored and (spec.priority is not None or not name):
+        return []
+    found = classes.get(name) if name else classes.default
+    if found is None and name:
+        return [] if is_stored else [("spec.priorityClassName", f"no PriorityClass with name {name} was found")]
+    value = found.value if found is not None else 0
+    if spec.priority is not None and spec.priority != value:
+        return [("spec.priority", group_priority_contradiction(spec.priority, value))]
+    spec.priority = value
+    if found is not None:
+        spec.priority_class_name = found.metadata.name
+    return []
+
+
+def group_priority_contradiction(given: int, computed: int) -> str:
+    """A group names another priority than its class has."""
+    return (
+        f"priority set in the pod group ({given}) must match the priority computed ({computed}) based on the priority "
+        "class set in the spec"
+    )
 
 
 def priority_contradiction(given: int, computed: int) -> str:

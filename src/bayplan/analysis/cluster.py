@@ -15,6 +15,7 @@ from bayplan.analysis.cluster_objects import ClusterObjects, PodQueue, add_along
 from bayplan.analysis.explanation import PodExplanation
 from bayplan.analysis.extenders import asking_extenders
 from bayplan.analysis.group_explanation import GroupExplanation, explain_group
+from bayplan.analysis.group_placement import place_with_groups
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.profiles import own_schedulers_of, profile_of
 from bayplan.analysis.tie_breaks import tie_break
@@ -170,12 +171,13 @@ class Cluster(ClusterObjects):
     ) -> Placement:
         """Place pending pods one by one in the given order, evicting only where necessary; None: the whole queue.
 
+        With the gate GenericWorkload (Kubernetes 1.37), pods of a group are placed together, or not at all.
         Pods that PreEnqueue holds back get no node, unless `gated` says to place them as if it did not. With
         `foreign_victims="never"`, pods of schedulers that the configuration does not have are not evicted. Extenders
         of the configuration are called only with `call_extenders`, and never to bind.
         """
         keys = self.queue(config, gated=gated, feature_gates=feature_gates).keys if pods is None else pods
-        configuration = load_configuration(config, feature_gates, release=self.release)
+        configuration = load_configuration(config, feature_gates, release=self.release, with_groups=True)
         pending = [self.find_pod(key) for key in keys]
         with asking_extenders(configuration, [*self.objects, *pending], called=call_extenders) as extenders:
             profiles = build_profiles(configuration, extenders)
@@ -184,7 +186,8 @@ class Cluster(ClusterObjects):
                 profile_of(profiles, pod)
             own_schedulers = own_schedulers_of(configuration, foreign_victims)
             cache = self.build_cache(profiles=profiles, gates=configuration.gates, own_schedulers=own_schedulers)
-            return place_pods(cache, profiles, self.prepared(keys, cache), tie_break(ties), gated=gated)
+            place = place_with_groups if configuration.gates.generic_workload else place_pods
+            return place(cache, profiles, self.prepared(keys, cache), tie_break(ties), gated=gated)
 
     def queue(
         self,
@@ -201,7 +204,7 @@ class Cluster(ClusterObjects):
         missing pods of a workload. Raises InvalidObject for unknown names, and for workloads whose pods an API server
         would reject.
         """
-        configuration = load_configuration(config, feature_gates, release=self.release)
+        configuration = load_configuration(config, feature_gates, release=self.release, with_groups=True)
         profiles = build_profiles(configuration)
         if named is None:
             return self.queue_under(profiles, configuration.gates, gated=gated)

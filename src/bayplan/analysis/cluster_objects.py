@@ -114,7 +114,13 @@ class ClusterObjects:
                 cache.add(claim)
         infos = {key: cache.info(self.claiming(self.find_pod(key), cache)) for key in keys}
         arrival = {key: position for position, key in enumerate(keys)}
-        for key in sorted(keys, key=lambda key: order(infos[key], arrival[key])):
+        groups = self._groups_of(keys) if gates.generic_workload else {}
+        place = {key: (infos[key], arrival[key]) for key in keys}
+        for members, priority in groups.values():  # they come together, with the priority of their group
+            first = copy(infos[members[0]])
+            first.priority = priority
+            place.update(dict.fromkeys(members, (first, arrival[members[0]])))
+        for key in sorted(keys, key=lambda key: (order(*place[key]), arrival[key])):
             pod = self.find_pod(key)
             profile = profiles.get(pod.spec.scheduler_name)
             if profile is None:
@@ -125,6 +131,22 @@ class ClusterObjects:
                 found.keys.append(key)
             else:
                 found.gated[key] = admitted.message
+        for members, _ in groups.values():  # one that may not enter keeps the others out
+            held_back = [found.gated[key] for key in members if key in found.gated]
+            if held_back:
+                found.gated |= {key: held_back[0] for key in members if key in found.keys}
+        found.keys = [key for key in found.keys if key not in found.gated]
+        return found
+
+    def _groups_of(self, keys: Sequence[str]) -> dict[str, tuple[list[str], int]]:
+        """The groups of these pods: their pods in order of arrival, and the priority of the group."""
+        known = {object_key(obj): obj for obj in self.objects if isinstance(obj, PodGroup)}
+        found: dict[str, tuple[list[str], int]] = {}
+        for key in keys:
+            name = group_key(self.find_pod(key))
+            if name:
+                group = known.get(name)
+                found.setdefault(name, ([], group.spec.priority or 0 if group is not None else 0))[0].append(key)
         return found
 
     def pending_pods(self) -> list[str]:

@@ -20,6 +20,7 @@ from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, Unschedulable
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, CycleError
+from bayplan.core.groups.single import decide_pod
 from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
 from bayplan.core.preemption.prepare import make_room, overtaken
 from bayplan.core.queue.entrance import may_enter
@@ -137,7 +138,10 @@ class Placer:
                 return PlacedPod(info.key, None, None, message=admitted.message)
         view = cache.view()
         try:
-            choice = self._decider.decide(info, view)
+            if cache.gates.generic_workload:
+                choice = decide_pod(self._decider, cache, self._profiles[info.scheduler_name], info, view)
+            else:
+                choice = self._decider.decide(info, view)
         except CycleError as error:
             # The attempt itself failed, which is this pod's trouble and nobody else's.
             return PlacedPod(info.key, None, None, message=error.message)

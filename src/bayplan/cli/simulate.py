@@ -208,7 +208,7 @@ def _check_several(
     if parquet is not None:
         raise bad_option("--parquet", "works with a single run: give --config only once, or use -o json")
     for source in sources:
-        build_profiles(load_configuration(source, feature_gates, release=release))
+        build_profiles(load_configuration(source, feature_gates, release=release, with_groups=True))
 
 
 def _run_each(

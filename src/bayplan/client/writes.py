@@ -37,6 +37,7 @@ from bayplan.core.actions import (
     Nominate,
     ReleaseClaim,
     SetCondition,
+    SetGroupCondition,
     WriteVolumes,
 )
 from bayplan.core.events import BindAnswered, ClaimWriteFailed, Event, EvictAnswered, VolumesAnswered
@@ -164,6 +165,8 @@ class Writer:
                 job = Job(Lane.BINDINGS, action.pod, self._write_claim, action, now, then)
             case Emit():
                 raise AssertionError("events take another way")
+            case SetGroupCondition():
+                raise AssertionError("no scheduler with a client knows groups")
         self._lanes.put(job)
 
     async def _bind(self, job: Job) -> None:
@@ -247,7 +250,7 @@ class Writer:
             return str(error), False
         except Exception as error:
             # A mistake of this program: the scheduler must not wait for ever.
-            self._report_bug(action.pod, error)
+            self._report_bug("" if isinstance(action, SetGroupCondition) else action.pod, error)
             return f"{type(error).__name__}: {error}", False
         return "", False
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from bayplan.config.loading import Configuration, ProfileSpec
 from bayplan.core.feature_gates import FeatureGates
-from bayplan.core.framework.contract import PreBindPlugin, PreFilterPlugin, ReservePlugin
+from bayplan.core.framework.contract import PermitPlugin, PreBindPlugin, PreFilterPlugin, ReservePlugin
 from bayplan.core.framework.extender import Extender
 from bayplan.core.framework.group_plugins import GANG_SCHEDULING, NO_GROUP_PLUGINS, GroupPlugins
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.unprepared import filters_as_prepared, pre_scorers_in_effect, scorers_as_prepared
 from bayplan.core.plugins.default_binder import DefaultBinder
 from bayplan.core.plugins.dynamic_resources import DynamicResources
+from bayplan.core.plugins.gang_scheduling import GangScheduling
 from bayplan.core.plugins.image_locality import ImageLocality
 from bayplan.core.plugins.inter_pod_affinity import InterPodAffinity
 from bayplan.core.plugins.node_affinity import NodeAffinity
@@ -112,7 +113,7 @@ def _build(spec: ProfileSpec, configuration: Configuration, extenders: tuple[Ext
         score=scorers_as_prepared(at("score"), pre_score),
         weights={plugins[name].name: weight for name, weight in spec.score_weights.items() if name in plugins},
         reserve=tuple(plugin for plugin in at("reserve") if isinstance(plugin, ReservePlugin)),
-        permit=at("permit"),
+        permit=(*at("permit"), *_gang_permit(spec, configuration.gates)),
         pre_bind=tuple(plugin for plugin in at("preBind") if isinstance(plugin, PreBindPlugin)),
         bind=next(iter(at("bind")), None),
         post_bind=at("postBind"),
@@ -139,6 +140,11 @@ def _group_plugins(spec: ProfileSpec) -> GroupPlugins:
         score_resources=tuple((resource.name, resource.weight) for resource in strategy.resources),
         post_filter=spec.plugins["podGroupPostFilter"],
     )
+
+
+def _gang_permit(spec: ProfileSpec, gates: FeatureGates) -> tuple[PermitPlugin, ...]:
+    is_asked = gates.generic_workload and GANG_SCHEDULING in spec.plugins["permit"]
+    return (GangScheduling(),) if is_asked else ()
 
 
 def _instances(spec: ProfileSpec, gates: FeatureGates) -> Mapping[str, Any]:

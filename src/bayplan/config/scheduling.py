@@ -8,6 +8,7 @@ from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.core.framework.extender import Extender
 from bayplan.core.framework.timing import Stopwatch
+from bayplan.core.groups.scheduling import AttemptObserver
 from bayplan.core.scheduler import ChoiceObserver, Scheduler
 from bayplan.model.time_units import SECOND
 
@@ -19,8 +20,11 @@ def build_scheduler(
     on_choice: ChoiceObserver | None = None,
     extenders: Sequence[Extender] = (),
     stopwatch: Stopwatch | None = None,
+    on_group_attempt: AttemptObserver | None = None,
 ) -> Scheduler:
-    """A fresh scheduler; `on_choice` is called with each choice before it changes anything."""
+    """A fresh scheduler; `on_choice` is called with each choice before it changes anything, `on_group_attempt` with
+    each attempt on a group.
+    """
     profiles = build_profiles(configuration, extenders)
     return Scheduler(
         profiles,
@@ -34,4 +38,5 @@ def build_scheduler(
         gates=configuration.gates,
         safety=configuration.safety,
         stopwatch=stopwatch,
+        on_group_attempt=on_group_attempt,
     )

@@ -57,6 +57,17 @@ class SetCondition(Struct, frozen=True, gc=False):
     nominated_node: str | None = None  # None leaves what is there
 
 
+class SetGroupCondition(Struct, frozen=True, gc=False):
+    """Write PodGroupInitiallyScheduled into the status of a PodGroup."""
+
+    group: str  # namespace/name
+    uid: str
+    status: str
+    reason: str
+    message: str
+    observed_generation: int | None
+
+
 class WriteVolumes(Struct, frozen=True, gc=False):
     """Write volumes, volume claims and resource claims as they are to be for the pod."""
 
@@ -94,5 +105,14 @@ class Emit(Struct, frozen=True, gc=False):
 
 
 Action: TypeAlias = (
-    Bind | Evict | Nominate | ClearNomination | SetCondition | WriteVolumes | DeallocateClaim | ReleaseClaim | Emit
+    Bind
+    | Evict
+    | Nominate
+    | ClearNomination
+    | SetCondition
+    | SetGroupCondition
+    | WriteVolumes
+    | DeallocateClaim
+    | ReleaseClaim
+    | Emit
 )

@@ -102,3 +102,5 @@ class Decision(Struct, frozen=True, gc=False):
     victims: tuple[str, ...] = ()
     actions: tuple[Action, ...] = ()
     ended_at: int = 0  # when extenders had answered; 0: the attempt took no time
+    group: str = ""  # namespace/name of a group that was tried instead of a pod
+    members: tuple[Decision, ...] = ()  # of the group: what became of each, in the order in which they were tried

@@ -62,6 +62,22 @@ def return_failed(queue: SchedulingQueue, queued: QueuedPod, status: Status, nod
     return _decision(queued, Outcome.ERROR, node, status.message, "")
 
 
+def return_member(
+    queue: SchedulingQueue,
+    queued: QueuedPod,
+    reason: str,
+    message: str,
+    rejectors: tuple[str, ...],
+    nominated: str | None,
+    now: int,
+) -> Decision:
+    """A member of a group got no node, for reasons of its own or of the group."""
+    queue.return_failed(queued, rejectors, (), now)
+    queue.nominate(queued, nominated, now)
+    outcome = Outcome.UNSCHEDULABLE if reason == UNSCHEDULABLE else Outcome.ERROR
+    return _decision(queued, outcome, "", message, nominated)
+
+
 def failed_decision(queued: QueuedPod, message: str) -> Decision:
     """For a pod whose attempt ended in an error and which is back in the queue already."""
     return _decision(queued, Outcome.ERROR, "", message, None)

@@ -38,6 +38,7 @@ from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.extender import AnyExtender
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
+    POD_APPEARED,
     POD_GONE,
     POD_PLACED,
     RESOURCES_BY_KIND,
@@ -50,9 +51,12 @@ from bayplan.core.framework.requeue import (
 from bayplan.core.framework.timed_plugins import timed_gate, timed_profile
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import Code, CycleError, Status
+from bayplan.core.groups.scheduling import PREEMPTOR_PREFIX, AttemptObserver, GroupScheduling
+from bayplan.core.groups.single import decide_pod
 from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
-from bayplan.core.plugins.default_preemption import PreemptionGate
+from bayplan.core.plugins.default_preemption import PreemptionGate, hold_group_back
 from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
+from bayplan.core.plugins.gang_scheduling import GangScheduling
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
 from bayplan.core.preemption.loop_breaker import Victim
 from bayplan.core.preemption.prepare import prepare
@@ -65,6 +69,7 @@ from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.core.release import Release
 from bayplan.core.snapshot import View
 from bayplan.core.starting_over import Past
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
@@ -93,6 +98,7 @@ class Scheduler:
         gates: FeatureGates = DEFAULT_GATES,
         safety: PreemptionSafety = UPSTREAM,
         stopwatch: Stopwatch | None = None,
+        on_group_attempt: AttemptObserver | None = None,
     ) -> None:
         if stopwatch is not None:
             profiles = {name: timed_profile(profile, stopwatch) for name, profile in profiles.items()}
@@ -101,6 +107,7 @@ class Scheduler:
         self.wakeups = wakeups
         self.guard = PreemptionGuard(safety)
         self._on_choice = on_choice
+        self._on_group_attempt = on_group_attempt
         #: Extenders take their time.
         self._may_skip_attempts = not any(profile.extenders for profile in profiles.values())
         self._new_cache = partial(Cache, gates, safety.own_schedulers(profiles))
@@ -122,11 +129,18 @@ class Scheduler:
         gate = PreemptionGate(self._evictions.is_preempting)
         release = self.cache.gates.release
         self.queue = self._new_queue(
-            {name: _queue_profile(profile, gate, self.wakeups, release) for name, profile in self.profiles.items()},
+            count_on_nodes=lambda group: len(self.cache.pods.scheduled_members(group)),
+            hold_group_back=self._hold_group_back,
+            profiles={
+                name: _queue_profile(profile, gate, self.wakeups, release) for name, profile in self.profiles.items()
+            },
             mirror=self.cache,
         )
         self._decider = Decider(self.profiles, stopwatch=self._stopwatch)
         self._binding = Binding(self.cache, self.queue, self._given_back)
+        self._groups = GroupScheduling(
+            self.profiles, self.cache, self.queue, self._binding, self._evictions, self.guard
+        )
         self._interrupted: QueuedPod | None = None  # whose attempt raised something unexpected
         self._is_untouched = False  # it did so before it changed anything
 
@@ -181,6 +195,8 @@ class Scheduler:
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
             self._binding.reservations.show(new)
+            if isinstance(new, PodGroup) and self.queue.groups is not None:
+                self.queue.groups.group_seen(new, now)
             self._object_moved(ActionType.ADD, None, new, new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
@@ -190,6 +206,8 @@ class Scheduler:
                 self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)
         else:
             self._binding.reservations.show(new)
+            if isinstance(new, PodGroup) and self.queue.groups is not None:
+                self.queue.groups.group_seen(new, now)
             self._object_moved(ActionType.UPDATE, old, new, new, now)
 
     def _removed(self, old: Object, now: int) -> None:
@@ -199,6 +217,8 @@ class Scheduler:
             self.cache.remove_node(old.metadata.name)
         else:
             self._binding.reservations.show_gone(old)
+            if isinstance(old, PodGroup) and self.queue.groups is not None:
+                self.queue.groups.group_gone(object_key(old))
             self._object_moved(ActionType.DELETE, old, None, old, now)
 
     def _object_moved(self, action: ActionType, old: Object | None, new: Object | None, obj: Object, now: int) -> None:
@@ -207,6 +227,8 @@ class Scheduler:
             self._taint_rule_moved(old, new, now)
         resource = RESOURCES_BY_KIND.get(type(obj).__name__)
         is_heard = resource not in UNHEARD_UPSTREAM or self.wakeups is Wakeups.COMPLETE
+        if resource is EventResource.POD_GROUP:
+            is_heard = self.cache.gates.generic_workload
         if resource is not None and is_heard:
             self.queue.move(ClusterEvent(resource, action), old, new, now)
 
@@ -238,6 +260,8 @@ class Scheduler:
             self._runs(None, pod, now)
         elif self._is_ours(pod):
             self.queue.add(pod, self.cache.info(pod), now)
+            if self.queue.groups is not None:
+                self.queue.move(POD_APPEARED, None, pod, now)
 
     def _pod_changed(self, old: Pod, new: Pod, now: int) -> None:
         if old.metadata.uid != new.metadata.uid:
@@ -336,6 +360,8 @@ class Scheduler:
             return Decision("", Outcome.NO_POD, actions=binding.take_actions())
         if self.guard.withholds and (released := self.guard.release(now)):
             self.queue.activate(released, now)
+        if self.queue.groups is not None and (group := self.queue.pop_group(now)) is not None:
+            return self._groups.decide(group, now, self._on_group_attempt)
         queued = self.queue.pop(now)
         if queued is None:
             self._decider.forget(self.cache.view().shapes)
@@ -380,7 +406,10 @@ class Scheduler:
             info = replace(info, nominated_node_name=kept)
         choice: Choice | CycleError
         try:
-            choice = self._decider.decide(info, view)
+            if self.queue.groups is None:
+                choice = self._decider.decide(info, view)
+            else:
+                choice = decide_pod(self._decider, self.cache, profile, info, view)
         except CycleError as error:
             choice = error
         except Exception:
@@ -467,7 +496,10 @@ class Scheduler:
     def _evict_answered(self, uid: str, error: str, now: int) -> None:
         waited = self._settle_eviction(uid, now)
         if error:
-            self.queue.activate(waited, now)
+            self.queue.activate([each for each in waited if not each.startswith(PREEMPTOR_PREFIX)], now)
+            for group in waited:
+                if group.startswith(PREEMPTOR_PREFIX) and self.queue.groups is not None:
+                    self.queue.groups.activate(group.removeprefix(PREEMPTOR_PREFIX), now)
 
     def _claim_write_failed(self, pod: str, uid: str, now: int) -> None:
         """Upstream leaves the pod where it is, and nothing may happen to it for minutes."""
@@ -478,8 +510,14 @@ class Scheduler:
     def _settle_eviction(self, uid: str, now: int) -> list[str]:
         waited, freed = self._evictions.answer(uid)
         for preemptor in freed:
-            self.queue.release(preemptor, now)
+            if preemptor.startswith(PREEMPTOR_PREFIX):
+                self.queue.release_group(preemptor.removeprefix(PREEMPTOR_PREFIX), now)
+            else:
+                self.queue.release(preemptor, now)
         return waited
+
+    def _hold_group_back(self, group: str) -> Status:
+        return hold_group_back(self._evictions.is_preempting(PREEMPTOR_PREFIX + group))
 
     # ------------------------------------------------------------------ after an exception that nobody expected
 
@@ -516,6 +554,8 @@ class Scheduler:
             self.cache.add_node(obj)
         elif not isinstance(obj, Pod):
             self._binding.reservations.show(obj)
+            if isinstance(obj, PodGroup) and self.queue.groups is not None:
+                self.queue.groups.group_seen(obj, now)
         elif obj.status.phase in FINISHED_PHASES:
             return
         elif obj.spec.node_name:
@@ -540,5 +580,9 @@ def _after(deallocation: Deallocation | None, info: PodInfo, decision: Decision)
 def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups, release: Release) -> QueueProfile:
     if profile.stopwatch is not None:
         gate = timed_gate(gate, profile.scheduler_name, profile.stopwatch)
-    gates = (gate, AnyExtender()) if profile.extenders else (gate,)
-    return QueueProfile.of(profile, gates, wakeups, release)
+    others = (
+        gate,
+        *((AnyExtender(),) if profile.extenders else ()),
+        *((GangScheduling(),) if profile.groups.gates_gangs else ()),
+    )
+    return QueueProfile.of(profile, others, wakeups, release)

@@ -118,11 +118,11 @@ KINDS: dict[str, KindInfo] = {
 }
 
 
-#: Kinds that are read from files and dumps and decided on, but that no store, controller or client here knows.
-READ_KINDS: dict[str, KindInfo] = {
+#: Kinds that are read from files and dumps, stored and decided on, but that no API server or client here knows.
+UNSERVED_KINDS: dict[str, KindInfo] = {
     PodGroup.__name__: KindInfo(PodGroup.__name__, "scheduling.k8s.io", "v1beta1", PodGroup, namespaced=True)
 }
-ALL_KINDS = KINDS | READ_KINDS
+ALL_KINDS = KINDS | UNSERVED_KINDS
 
 
 def meant_kind(api_version: str, kind: str) -> str:

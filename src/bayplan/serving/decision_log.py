@@ -7,7 +7,7 @@ Below the level that `-v` asks for nothing is put into words.
 from __future__ import annotations
 
 from bayplan.client.loggers import structlog
-from bayplan.core.actions import Action, Bind, Evict
+from bayplan.core.actions import Action, Bind, Evict, SetGroupCondition
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.diagnosis import NO_NODES
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
@@ -64,7 +64,9 @@ class DecisionLog:
                 _log.error("Failed to preempt victim Pod", err=error, victim=pod, node=node)
             case Evict(pod, _, node):
                 _log.info("Preemptor Pod preempted victim Pod", victim=pod, node=node, v=_OUTCOMES)
-            case _ if error:
+            case SetGroupCondition(group) if error:
+                _log.error("SetGroupCondition failed", err=error, podGroup=group)
+            case _ if error and not isinstance(action, SetGroupCondition):
                 _log.error(f"{type(action).__name__} failed", err=error, pod=action.pod)
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from bayplan.analysis.explanation import PodExplanation, Subject
-from bayplan.core.actions import Action, Emit
+from bayplan.core.actions import Action, Emit, SetGroupCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
 from bayplan.core.decision import Choice, Decision, Fits
@@ -138,8 +138,10 @@ class DecisionRecorder:
         self._latest[decision.pod] = record
 
     def wrote(self, action: Action, took_ns: int, error: str) -> None:
+        if isinstance(action, Emit | SetGroupCondition):
+            return
         record = self._latest.get(action.pod)
-        if record is not None and not isinstance(action, Emit):
+        if record is not None:
             took = {"action": type(action).__name__, "tookMicroseconds": took_ns // MICROSECOND}
             record.writes.append({**took, "error": error} if error else took)
 

@@ -13,11 +13,12 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from bayplan.admission.defaults import default_object, default_storage_class, set_storage_class
-from bayplan.admission.priority import PriorityClasses, Refusal, check_classes, resolve_priority
+from bayplan.admission.priority import PriorityClasses, Refusal, check_classes, resolve_group_priority, resolve_priority
 from bayplan.admission.stored import is_complete
 from bayplan.admission.time_zones import find_time_zone
 from bayplan.model.cluster import Namespace, NamespaceStatus, PriorityClass
 from bayplan.model.fingerprint import exact_fingerprint
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodSpec, PodStatus
@@ -115,8 +116,18 @@ def arrived(obj: ObjectT, namespace: str, rules: KindRules, arrivals: Arrivals, 
             start_gated(made, now)
         return made  # type: ignore[return-value]  # a pod, as the object is one
     other = replace(obj, metadata=own)
+    if isinstance(other, PodGroup):
+        _admit_group(other, arrivals.classes)
     _admit_other(other, rules)
     return other
+
+
+def _admit_group(group: PodGroup, classes: PriorityClasses) -> None:
+    group.spec = replace(group.spec)
+    new = PodGroup(spec=group.spec)  # whatever it says of when it was created
+    refusals = resolve_group_priority(new, classes)
+    if refusals:
+        raise Forbidden.because(RULES[PodGroup], group.metadata.name or group.metadata.generate_name, refusals[0][1])
 
 
 def taken_over(obj: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) -> ObjectT:
@@ -129,6 +140,9 @@ def taken_over(obj: ObjectT, rules: KindRules, classes: PriorityClasses, now: in
     if rules.has_generation:
         meta.generation = meta.generation or 1
     made.metadata = meta
+    if isinstance(made, PodGroup):
+        made.spec = replace(made.spec)
+        resolve_group_priority(made, classes)
     if not isinstance(made, Pod):
         default_object(made)
     elif not is_complete(made):

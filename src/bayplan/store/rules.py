@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from bayplan.model.kinds import KINDS, KindInfo
+from bayplan.model.kinds import ALL_KINDS, KindInfo
 
 Kind: TypeAlias = str | type[Any]
 """A kind's name, or its struct."""
@@ -37,6 +37,7 @@ _WITH_GENERATION = frozenset(
         "Job",
         "CronJob",
         "PodDisruptionBudget",
+        "PodGroup",
         "PriorityClass",
         "DeviceTaintRule",
     }
@@ -44,7 +45,7 @@ _WITH_GENERATION = frozenset(
 # Nodes come with the status their kubelet found; of any other kind a new object's status is the server's.
 _STATUS_FROM_CREATOR = frozenset({"Node"})
 _UPDATE_NEEDS_VERSION = frozenset(
-    {"PodDisruptionBudget", "CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment"}
+    {"PodDisruptionBudget", "PodGroup", "CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment"}
 )
 # Deleting these without a word on their dependents leaves the dependents alone, for compatibility's sake.
 _ORPHANS_BY_DEFAULT = frozenset({"ReplicationController", "Job"})
@@ -98,6 +99,6 @@ def _rules(info: KindInfo) -> KindRules:
     )
 
 
-_BY_KIND: dict[Kind, KindRules] = {kind: _rules(info) for kind, info in KINDS.items()}
+_BY_KIND: dict[Kind, KindRules] = {kind: _rules(info) for kind, info in ALL_KINDS.items()}
 
 RULES: dict[Kind, KindRules] = {**_BY_KIND, **{rules.struct: rules for rules in _BY_KIND.values()}}

@@ -2,8 +2,9 @@
 
 `builders` makes Kubernetes objects in one line each. `check_plugin` holds any plugin to its contract (`RULES`),
 `compare_plugins` compares two, both on clusters that `small_scene` draws from seeds. `would_wake` says whether a change
-brings a rejected pod back, `try_pod` what becomes of a pod among pod groups. `cluster` runs a whole cluster, with a
-Kubernetes API for the clients under test. Nothing in the product imports this package.
+brings a rejected pod back, `try_pod` what becomes of a pod among pod groups, `play_group_story` what becomes of groups
+over time. `cluster` runs a whole cluster, with a Kubernetes API for the clients under test. Nothing in the product
+imports this package.
 """
 
 from importlib import import_module
@@ -14,6 +15,7 @@ from bayplan.testing.check_plugin import RULES, check_plugin
 from bayplan.testing.clusters import GPU, NODE_PATTERNS, POD_PATTERNS, Scene, small_scene
 from bayplan.testing.comparing import compare_plugins
 from bayplan.testing.group_questions import try_pod
+from bayplan.testing.group_stories import play_group_story
 from bayplan.testing.scheduler_wakeups import would_wake
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ __all__ = [
     "check_plugin",
     "cluster",
     "compare_plugins",
+    "play_group_story",
     "small_scene",
     "try_pod",
     "would_wake",

@@ -14,7 +14,7 @@ from bayplan.core.decision import Decision
 from bayplan.core.events import Event
 
 #: Observed in this order and before all others, so that pods find their nodes, classes and volumes.
-FIRST_KINDS = ("Namespace", "PriorityClass", "Node")
+FIRST_KINDS = ("Namespace", "PriorityClass", "Node", "PodGroup")
 
 
 class DecidingScheduler(Protocol):

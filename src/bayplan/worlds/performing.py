@@ -16,11 +16,14 @@ from bayplan.core.actions import (
     Nominate,
     ReleaseClaim,
     SetCondition,
+    SetGroupCondition,
     WriteVolumes,
 )
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
+from bayplan.core.groups.cycle import INITIALLY_SCHEDULED
 from bayplan.core.refusing import refusal
-from bayplan.model.conditions import FALSE, TRUE, find_condition, with_pod_condition
+from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
@@ -64,7 +67,7 @@ class Performer:
         try:
             return self._perform(action, now)
         except Exception as error:
-            self._on_bug(WRITE, action.pod, error)
+            self._on_bug(WRITE, action.group if isinstance(action, SetGroupCondition) else action.pod, error)
             return refusal(action, internal_error(error))
 
     def _perform(self, action: Action, now: int) -> Event | None:
@@ -73,6 +76,8 @@ class Performer:
         match action:
             case SetCondition():
                 self._set_condition(action, now)
+            case SetGroupCondition():
+                self._set_group_condition(action, now)
             case Evict(pod, uid):
                 return EvictAnswered(pod, uid, self._evict(action, now))
             case WriteVolumes(pod, uid, _):
@@ -151,6 +156,14 @@ class Performer:
             made = _with_condition(stored, action, now)
             self._try(lambda: self._store.set_status(stored, made.status, now))
 
+    def _set_group_condition(self, action: SetGroupCondition, now: int) -> None:
+        namespace, name = action.group.split("/")
+        stored = self._store.find(PodGroup, namespace, name)
+        if stored is None or stored.metadata.uid != action.uid:
+            return
+        made = with_group_condition(stored, action, format_time(now))
+        self._try(lambda: self._store.modify_status(PodGroup, namespace, name, lambda _: made, now))
+
     def _evict(self, action: Evict, now: int) -> str:
         """Condition first, then the delete. A pod that is gone, or another by the same name, is as good as evicted."""
         namespace, name = action.pod.split("/")
@@ -174,6 +187,18 @@ class Performer:
                 continue
             meta = obj.metadata
             self._store.modify(type(obj).__name__, meta.namespace, meta.name, partial(_instead, obj), now)
+
+
+def with_group_condition(group: PodGroup, action: SetGroupCondition, time: str) -> PodGroup:
+    """The group with what is to be written about it."""
+    made = Condition(
+        type=INITIALLY_SCHEDULED,
+        status=action.status,
+        reason=action.reason,
+        message=action.message,
+        observed_generation=action.observed_generation,
+    )
+    return replace(group, status=replace(group.status, conditions=with_condition(group.status.conditions, made, time)))
 
 
 def _instead(made: Object, stored: Object) -> Object:  # noqa: ARG001

@@ -20,7 +20,7 @@ from bayplan.core.actions import Action, Bind, Emit, Evict, SetCondition, WriteV
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
 from bayplan.core.refusing import refusal
-from bayplan.model.kinds import KINDS, Object, object_key
+from bayplan.model.kinds import ALL_KINDS, Object, object_key
 from bayplan.model.watch_types import ADDED
 from bayplan.store import Store, WatchEvent
 from bayplan.worlds.bugs import WRITE, BugReporter, internal_error, not_survived
@@ -94,7 +94,7 @@ class SimulatedWorld:
         self._scheduler_acts_at = started_at  # when it wants to decide and is free to
         self._controller_due = [*[started_at] * len(self._controllers), NEVER]  # the last one is nobody's
         self._controllers_act_at = min(self._controller_due)  # at once if one of them has news
-        self._listeners = {kind: _listeners(kind, self._controllers) for kind in KINDS}
+        self._listeners = {kind: _listeners(kind, self._controllers) for kind in ALL_KINDS}
         self._wake_at = [controller.wake_at for controller in self._controllers]
         self._everybody = range(len(self._controllers))
         self._with_news: set[int] = set()  # positions of controllers that may want to act at another time now
@@ -231,12 +231,12 @@ class SimulatedWorld:
         if decision is not None:
             if self._on_decision is not None:
                 self._on_decision(decision, now)
-            if decision.pod:
+            if decision.pod or decision.group:
                 self._scheduler_free_at = now + self._draws.latencies.decision_ns
             try:
                 self._send_all(decision.actions)
             except Exception as error:
-                self._on_bug(WRITE, decision.pod, error)
+                self._on_bug(WRITE, decision.pod or decision.group, error)
                 self._refuse_all(decision.actions, internal_error(error))
         self._ask_scheduler()
 

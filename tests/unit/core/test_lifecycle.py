@@ -41,6 +41,7 @@ def test_a_pod_whose_happenings_are_no_longer_recorded_cannot_be_parked() -> Non
     assert all(PodState.UNSCHEDULABLE in LEGAL_MOVES[state] for state in FLYING)
 
 
-def test_active_pods_are_only_tried_or_gone() -> None:
-    assert LEGAL_MOVES[PodState.ACTIVE] == (PodState.IN_FLIGHT, PodState.GONE)
+def test_active_pods_are_only_tried_or_gone_unless_their_group_is_moved() -> None:
+    with_their_group = (PodState.GATED, PodState.INCOMPLETE)
+    assert LEGAL_MOVES[PodState.ACTIVE] == (PodState.IN_FLIGHT, *with_their_group, PodState.GONE)
     assert all(PodState.GONE in LEGAL_MOVES[place] for place in PLACES)

@@ -43,7 +43,7 @@ from bayplan.core.decision import Decision, Outcome
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.pod import Pod
 from bayplan.model.reading import locating
 from bayplan.model.time_units import HOUR, SECOND
@@ -129,7 +129,9 @@ class Simulation:
     def _build(
         self, objects: Iterable[Object], draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
     ) -> None:
-        configuration = load_configuration(self.options.config, self.options.feature_gates, release=self._release)
+        configuration = load_configuration(
+            self.options.config, self.options.feature_gates, release=self._release, with_groups=True
+        )
         if self.options.wakeups is not None:
             configuration = replace(configuration, wakeups=self.options.wakeups)
         configuration = replace(configuration, safety=with_settings(configuration.safety, self.options.safety))
@@ -141,6 +143,7 @@ class Simulation:
             configuration,
             started_at=self.started_at,
             on_choice=self.preemptions.chosen,
+            on_group_attempt=self.preemptions.group_tried,
             extenders=self._extenders,
         )
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
@@ -183,10 +186,11 @@ class Simulation:
         if self._journal is not None:
             self._journal.decision(decision, now)
         outcome = decision.outcome
-        if outcome is _ASSUMED:
-            self._refusals.pop(decision.pod, None)
-        elif decision.message:
-            self._refusals[decision.pod] = decision.message
+        for each in decision.members or (decision,):
+            if each.outcome is _ASSUMED:
+                self._refusals.pop(each.pod, None)
+            elif each.message:
+                self._refusals[each.pod] = each.message
         if outcome is _NOMINATED:
             self.preemptions.decided(decision, now)
             self._look_for_loops(now)
@@ -372,7 +376,7 @@ def _start_of(objects: Iterable[Object]) -> int:
 def _filled_store(objects: Iterable[Object], now: int) -> Store:
     store = Store()
     try:
-        store.load([obj for obj in objects if type(obj).__name__ in KINDS], now)
+        store.load([obj for obj in objects if type(obj).__name__ in ALL_KINDS], now)
     except ApiError as error:
         raise InvalidObject([Fault("", "", "", str(error))]) from error
     return store

@@ -25,7 +25,7 @@ from bayplan.core.columns.vocabulary import Serials, Vocabulary
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
-from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus, PodSpec
+from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus, PodSpec, group_key
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import Struct, replace
 from bayplan.model.volumes import has_source
@@ -103,6 +103,7 @@ class PodInfo(Struct, eq=False, gc=False):
     nominated_node_name: str
     row: int = -1  # in the pod table, when it has one there
     claims: PodClaims | None = None  # of pods that may need devices
+    group: str = ""  # namespace/name of the PodGroup it belongs to
 
     @property
     def namespace(self) -> str:
@@ -272,7 +273,7 @@ def _owner(controller: OwnerReference | None) -> tuple[str, str, str] | None:
 def pod_info(pod: Pod, shape: PodShape) -> PodInfo:
     meta, spec = pod.metadata, pod.spec
     # Without their names, which take time: one is made of every pod that comes.
-    return PodInfo(
+    info = PodInfo(
         shape,
         f"{meta.namespace}/{meta.name}",
         meta.name,
@@ -283,6 +284,9 @@ def pod_info(pod: Pod, shape: PodShape) -> PodInfo:
         spec.node_name,
         pod.status.nominated_node_name,
     )
+    if spec.scheduling_group is not None:
+        info.group = group_key(pod)
+    return info
 
 
 def _without_placement(spec: PodSpec) -> PodSpec:

@@ -63,6 +63,7 @@ class EventResource(Enum):
     RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
     RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
     DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+    POD_GROUP = "scheduling.k8s.io/PodGroup"
     NAMESPACE = "Namespace"
     SERVICE = "Service"
     REPLICATION_CONTROLLER = "ReplicationController"
@@ -108,6 +109,7 @@ UNHEARD_UPSTREAM = frozenset(
 RESOURCES_BY_KIND = {resource.value.rpartition("/")[2]: resource for resource in EventResource}
 
 POD_PLACED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
+POD_APPEARED = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD)
 POD_GONE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 
 

@@ -62,6 +62,23 @@ class GroupAttempt:
     preemption: GroupPreemption | None = None  # None if it was not reached
 
     @property
+    def key(self) -> str:
+        return object_key(self.group)
+
+    @property
+    def is_news(self) -> bool:
+        """Whether the group's condition is another one than before."""
+        before, after = condition_of(self.group), self.condition
+        if before is None or after is None:
+            return before is not after
+        return (before.status, before.reason, before.message, before.observed_generation) != (
+            after.status,
+            after.reason,
+            after.message,
+            after.observed_generation,
+        )
+
+    @property
     def bound(self) -> list[PodOutcome]:
         return [each for each in self.outcomes if each.node]
 
@@ -79,7 +96,7 @@ def attempt_group(
     staying = [each for each in members if each.pod.metadata.deletion_timestamp is None]
     skipped = [PodOutcome(each, is_skipped=True) for each in members if each not in staying]
     if not staying:
-        return GroupAttempt(group, skipped, FITS, _condition_of(group))
+        return GroupAttempt(group, skipped, FITS, condition_of(group))
     stage = Stage(cache, profiles[staying[0].info.scheduler_name], group, staying)
     with cache.trial():
         _forget_specs_of_nominated(cache, members)
@@ -153,13 +170,13 @@ class _Telling:
         return PodOutcome(member, reason=UNSCHEDULABLE, message=message, nominated="")
 
 
-def _condition_of(group: PodGroup) -> Condition | None:
+def condition_of(group: PodGroup) -> Condition | None:
     return find_condition(group.status.conditions, INITIALLY_SCHEDULED)
 
 
 def condition_after(group: PodGroup, status: GroupStatus) -> Condition | None:
     """The group's condition once the attempt is over. A group that was scheduled once stays so."""
-    existing = _condition_of(group)
+    existing = condition_of(group)
     if existing is not None and existing.status == TRUE and not status.ok:
         return existing
     reason = SCHEDULED if status.ok else SCHEDULER_ERROR if status.failed else UNSCHEDULABLE

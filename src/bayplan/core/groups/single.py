@@ -8,14 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from bayplan.core.cache import Cache
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
+from bayplan.core.deciding import Decider
+from bayplan.core.decision import Choice, Fits
 from bayplan.core.failure_handling import SCHEDULER_ERROR, UNSCHEDULABLE
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.cycle import PodOutcome
 from bayplan.core.groups.member import Member, nominated_row
+from bayplan.core.kept_answers import choice_of
 from bayplan.core.preemption.post_filter import PostFilterResult, first_by_name
 from bayplan.core.preemption.unit_search import UnitSearch, UnitsFound
+from bayplan.core.snapshot import View
 
 
 @dataclass(slots=True)
@@ -47,6 +52,17 @@ def attempt_pod(cache: Cache, profile: Profile, member: Member) -> PodAttempt:
         return PodAttempt(outcome)
     found = result.found if isinstance(result.found, UnitsFound) else None
     return _with_victims(cache, PodAttempt(outcome, found), result)
+
+
+def decide_pod(decider: Decider, cache: Cache, profile: Profile, info: PodInfo, view: View) -> Choice:
+    """What the decider says, unless pods have to go, and there are groups that would have to go as a whole.
+
+    Raises CycleError.
+    """
+    choice = decider.decide(info, view)
+    if isinstance(choice, Fits) or not view.pods.grouped:
+        return choice
+    return choice_of(attempt(profile, info, view, search=UnitSearch(cache, profile)), view, 0)
 
 
 def _with_victims(cache: Cache, attempted: PodAttempt, result: PostFilterResult) -> PodAttempt:

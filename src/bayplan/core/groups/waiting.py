@@ -1,16 +1,15 @@
-"""Whether a group may enter the queue, and in which order its members are tried."""
+"""Whether a group may enter the queue, and in which order its members are tried, where there is no queue."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bayplan.core.framework.group_plugins import GANG_SCHEDULING
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import SUCCESS, Code, Status
+from bayplan.core.framework.verdict import Status
 from bayplan.core.groups.member import Member
 from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.gangs import may_gang_enter
 from bayplan.model.groups import PodGroup
-from bayplan.model.selectors import quoted
 
 
 def in_order(members: Iterable[Member]) -> list[Member]:
@@ -25,16 +24,4 @@ def entrance(profile: Profile, member: Member, group: PodGroup | None, pod_count
     admitted = may_enter(profile.pre_enqueue, member.info)
     if not admitted.ok or not profile.groups.gates_gangs:
         return admitted
-    if group is None:
-        scheduling_group = member.pod.spec.scheduling_group
-        assert scheduling_group is not None
-        name = quoted(scheduling_group.pod_group_name)
-        return _wait(f"waiting for pods's pod group {name} to appear in scheduling queue")
-    gang = group.spec.scheduling_policy.gang
-    if gang is not None and pod_count < gang.min_count:
-        return _wait("waiting for minCount pods from a gang to appear in scheduling queue")
-    return SUCCESS
-
-
-def _wait(reason: str) -> Status:
-    return Status(Code.UNRESOLVABLE, (reason,), GANG_SCHEDULING)
+    return may_gang_enter(member.info.group.partition("/")[2], group, pod_count)

@@ -10,12 +10,13 @@ from typing import ClassVar
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
+from bayplan.core.framework.verdict import SUCCESS, Code, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.model.pod import Pod
 
 WAITING = "waiting for the preemption for this pod to be finished"
 _IS_PREEMPTING = unresolvable(WAITING)
+GROUP_WAITING = "waiting for the preemption for this pod group to be finished"
 
 
 class DefaultPreemption:
@@ -35,6 +36,11 @@ class PreemptionGate(DefaultPreemption):
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         return _IS_PREEMPTING if self._is_preempting(pod.key) else SUCCESS
+
+
+def hold_group_back(is_preempting: bool) -> Status:
+    """What is said of each member of a group that waits for evictions."""
+    return Status(Code.UNRESOLVABLE, (GROUP_WAITING,), DefaultPreemption.name) if is_preempting else SUCCESS
 
 
 def after_pod_deleted(pod: PodInfo, old: Pod, new: None) -> bool:  # noqa: ARG001

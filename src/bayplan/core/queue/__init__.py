@@ -2,6 +2,7 @@
 
 Takes pods and cluster events with their times; gives one pod at a time. A pod rests in one of four places
 (`lifecycle`): the heap of `active` ones, the two of `backoff`, and among the `parked` ones, rejected or gated.
+Where groups are known, their pods are the affair of `group_queue`, and groups and pods are popped in one order.
 `in_flight` records what happens while pods are tried, `hints` says what that is worth to whom, `waking` finds whom it
 wakes, `nominations` knows who has a node kept for it. The caller updates its cache first and the queue after it.
 
@@ -24,23 +25,25 @@ No wake-up is lost. These are the gaps in which one could be, and what closes th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.requeue import POD_GONE, ActionType, ClusterEvent, EventResource
-from bayplan.core.framework.verdict import SUCCESS
+from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PLACES, PodState
 from bayplan.core.queue import figures as labels
-from bayplan.core.queue.backoff import Backoff
+from bayplan.core.queue.backoff import Backoff, GroupBackoff
 from bayplan.core.queue.changes import pod_changes
 from bayplan.core.queue.figures import Figures
+from bayplan.core.queue.group_queue import GroupQueue
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, judge
 from bayplan.core.queue.in_flight import InFlight, InFlightEvent
 from bayplan.core.queue.nominations import Mirror, Nominations
 from bayplan.core.queue.parked import Parked
 from bayplan.core.queue.pod_heap import PodHeap, SortKey
+from bayplan.core.queue.queued_group import QueuedGroup
 from bayplan.core.queue.queued_pod import Group, QueuedPod, Strategy, identity_of
 from bayplan.core.queue.waking import CROWD_MIN, woken
 from bayplan.model.kinds import Object
@@ -65,6 +68,10 @@ _PARKED = (_UNSCHEDULABLE, _GATED)
 _STATUS_OF_A_POD = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE)
 
 
+def _holds_nobody_back(_: str) -> Status:
+    return SUCCESS
+
+
 class SchedulingQueue:
     """All pods that wait for a node, and those being tried."""
 
@@ -79,7 +86,10 @@ class SchedulingQueue:
         parked_max_ns: int = PARKED_MAX_NS,
         mirror: Mirror | None = None,
         gates: FeatureGates = DEFAULT_GATES,
+        count_on_nodes: Callable[[str], int] = lambda _: 0,
+        hold_group_back: Callable[[str], Status] = _holds_nobody_back,
     ) -> None:
+        """The last two are for groups: how many pods of one have a node, and whether it waits for evictions."""
         self.nominations = Nominations(mirror)
         self._gates = gates
         self._profiles = profiles
@@ -89,11 +99,25 @@ class SchedulingQueue:
         """All that rest in a place; to be read only."""
         self.figures = Figures(self.resting)
         self._sort_key = sort_key
-        self._active: PodHeap[tuple[int, ...]] = PodHeap()
+        self._active: PodHeap[tuple[int, ...], QueuedPod] = PodHeap()
         pops_early = gates.scheduler_pop_from_backoff_q
-        self._backoff = Backoff(
+        self._backoff: Backoff[QueuedPod] = Backoff(
             sort_key, initial_backoff_ns, max_backoff_ns, started_at=started_at, pops_early=pops_early
         )
+        self.groups: GroupQueue | None = None
+        """The groups, where they are known."""
+        if gates.generic_workload:
+            self.groups = GroupQueue(
+                profiles,
+                sort_key,
+                GroupBackoff(
+                    sort_key, initial_backoff_ns, max_backoff_ns, started_at=started_at, pops_early=pops_early
+                ),
+                self.figures,
+                resting=self.resting,
+                count_on_nodes=count_on_nodes,
+                hold_back=hold_group_back,
+            )
         self._parked = Parked()
         self._in_flight = InFlight()
         self._skipped: dict[str, QueuedPod] = {}  # pods that are being deleted, with a node kept for them
@@ -110,6 +134,11 @@ class SchedulingQueue:
             self.update(known.pod, pod, info, now)
             return
         queued = QueuedPod(pod, info, self.next_number(), timestamp=now)
+        if info.group and self.groups is not None:
+            self.nominations.adopt(pod, info)
+            self.groups.add(queued, now)
+            self._look_at_clock()
+            return
         self._requeue(queued, _IMMEDIATELY, now, _POD_ADDED)
         if queued.state is _ACTIVE or self._gates.release.gated_pods_keep_nodes:
             self.nominations.adopt(pod, info)
@@ -121,7 +150,11 @@ class SchedulingQueue:
     def readmit(self, queued: QueuedPod, node_kept: str, now: int) -> None:
         """A pod that waited in another queue before: it is tried again once its backoff is over."""
         self._note_rejectors(queued)
-        self._requeue(queued, _AFTER_BACKOFF if queued.attempts else _IMMEDIATELY, now, _POD_ADDED)
+        if queued.info.group and self.groups is not None:
+            self.groups.add(queued, now)
+            self._look_at_clock()
+        else:
+            self._requeue(queued, _AFTER_BACKOFF if queued.attempts else _IMMEDIATELY, now, _POD_ADDED)
         self.nominations.set(queued.pod, queued.info, node_kept)
 
     def update(self, old: Pod, new: Pod, info: PodInfo, now: int) -> None:
@@ -136,6 +169,8 @@ class SchedulingQueue:
             self._in_flight.update(new, info)
             for action in pod_changes(old, new, self._gates):
                 self._note(ClusterEvent(EventResource.UNSCHEDULABLE_POD, action), old, new)
+        elif info.group and self.groups is not None:
+            self._update_member(self.groups, known, old, new, info, now)
         else:
             self._update_queued(known, old, new, info, now)
         nominated_before = old.status.nominated_node_name
@@ -151,11 +186,18 @@ class SchedulingQueue:
         """The pod is gone, or somebody bound it to a node. Unknown ones are ignored."""
         queued = self.find(key) or self._skipped.pop(key, None)
         if queued is None:
+            if self.groups is not None:
+                self.groups.forget(key)
             return
         self._in_flight.mark_gone(key)
         if self.resting.pop(key, None) is not None:
-            self._take_out(queued)
+            if queued.info.group and self.groups is not None:
+                self.groups.remove(queued, now)
+            else:
+                self._take_out(queued)
             self._end(queued)
+        if self.groups is not None:
+            self.groups.forget(key)
         self._send_next_scout(key, now)
         kept = self.nominations.remove(queued.info) or queued.info.nominated_node_name
         if kept != bound_to:
@@ -166,6 +208,14 @@ class SchedulingQueue:
         return self.resting.get(key) or self._in_flight.find(key)
 
     # ---------------------------------------------------------------- an attempt
+
+    def pop_group(self, now: int) -> QueuedGroup | None:
+        """The group to try next, if it comes before all pods; it is being tried until `return_group`."""
+        if self.groups is None:
+            return None
+        if self._quiet_until <= now:
+            self.tick(now)
+        return self.groups.pop() if self.groups.is_ahead_of(self._active.first()) else None
 
     def pop(self, now: int) -> QueuedPod | None:
         """The pod to try next; it is in flight until `return_failed`, `done` or `discard`."""
@@ -185,8 +235,11 @@ class SchedulingQueue:
     def assume(self, queued: QueuedPod, node_name: str, now: int) -> None:
         """The pod takes a node. Call it before the cache takes the pod: a nomination counts there too."""
         queued.enter(_ASSUMED)
+        if self.groups is not None:
+            self.groups.forget(queued.key)
         kept = self.nominations.remove(queued.info)
-        if kept and kept != node_name:
+        # Nobody hears of it when a member of a group takes another node than the one that was kept, as upstream.
+        if kept and kept != node_name and (self.groups is None or not queued.info.group):
             self._give_back(queued, kept, now)
         if self._scouts:
             self._send_next_scout(queued.key, now)
@@ -211,6 +264,12 @@ class SchedulingQueue:
         self, queued: QueuedPod, rejectors: tuple[str, ...], pending: tuple[str, ...], now: int
     ) -> PodState:
         """The attempt failed: those plugins rejected the pod, or (none) it met an error. Gives where the pod is now."""
+        if queued.info.group and self.groups is not None:
+            queued.note_failure(rejectors, pending, now)
+            self._note_rejectors(queued)
+            self.groups.add(queued, now)
+            self._look_at_clock()
+            return queued.state
         since: Sequence[InFlightEvent] | None = ()
         if not self._in_flight.finish_undisturbed(queued):
             is_gone = self._in_flight.is_gone(queued)
@@ -238,6 +297,12 @@ class SchedulingQueue:
         self._park(queued, _UNSCHEDULABLE, labels.SCHEDULE_ATTEMPT_FAILURE)
         if self._scouts:
             self._end_scouting(queued, now)
+
+    def return_group(self, queued_group: QueuedGroup, *, has_placed: bool, has_failed: bool, now: int) -> None:
+        """The attempt on a group is over, and those of its members that got no node are back."""
+        assert self.groups is not None
+        self.groups.return_group(queued_group, has_placed=has_placed, has_failed=has_failed, now=now)
+        self._look_at_clock()
 
     def nominate(self, queued: QueuedPod, node_name: str | None, now: int) -> None:
         """After a failed attempt: keep that node ("": none) for the pod, or (None) the one that is kept already."""
@@ -282,13 +347,18 @@ class SchedulingQueue:
                 self._wake_in_passing(helped, now, cluster_event.label)
             else:
                 self._wake(helped, now, cluster_event.label)
+        if self.groups is not None:
+            self.groups.move(cluster_event, old, new, now, priority_max=priority_max, except_key=except_key)
+            self._look_at_clock()
         self._in_flight.note(cluster_event, old, new)
 
     def activate(self, keys: Iterable[str], now: int) -> None:
         """Try these pods as soon as possible, whatever they wait for, if the gates agree. Unknown ones are ignored."""
         for key in keys:
             queued = self.resting.get(key)
-            if queued is not None and queued.state is not _ACTIVE:
+            if queued is not None and queued.info.group and self.groups is not None:
+                self.groups.activate(queued.info.group, now)
+            elif queued is not None and queued.state is not _ACTIVE:
                 self._wake([(queued, _IMMEDIATELY)], now, labels.FORCE_ACTIVATE)
             flying = self._in_flight.find(key)
             if flying is not None:
@@ -309,6 +379,12 @@ class SchedulingQueue:
         if queued is not None and queued.state is _GATED and queued.held_back is not _SKIP:
             self._wake([(queued, queued.held_back)], now, labels.GATE_OPENED)
 
+    def release_group(self, key: str, now: int) -> None:
+        """The evictions that a group waited for are over."""
+        assert self.groups is not None
+        self.groups.release(key, now)
+        self._look_at_clock()
+
     def tick(self, now: int) -> None:
         """Whatever time alone brings back. Late or not, the result is that of flushes at their own times."""
         idle_since = self._parked.longest_idle_since()
@@ -316,8 +392,16 @@ class SchedulingQueue:
             self.flush_parked(self._flush_after(now) - FLUSH_PERIOD_NS)
         if len(self._backoff):
             self.flush_backoff(now)
+        if self.groups is not None:
+            self._tick_groups(self.groups, now)
         due_at = self.wake_at()
         self._quiet_until = _NEVER if due_at is None else due_at
+
+    def _tick_groups(self, groups: GroupQueue, now: int) -> None:
+        idle_since = groups.longest_idle_since()
+        if idle_since is not None and idle_since < now - self._parked_max_ns:
+            groups.flush_gated(self._parked_max_ns, self._flush_after(now) - FLUSH_PERIOD_NS)
+        groups.flush_backoff(now)
 
     def flush_backoff(self, now: int) -> None:
         """Pods whose backoff is over become active. Gates were asked when they came, or else are asked now."""
@@ -345,6 +429,9 @@ class SchedulingQueue:
             return None
         backoff_at = self._backoff.wake_at()
         idle_since = self._parked.longest_idle_since()
+        if self.groups is not None:
+            backoff_at = _earlier(backoff_at, self.groups.backoff_ends_at())
+            idle_since = _earlier(idle_since, self.groups.longest_idle_since())
         if idle_since is None:
             return backoff_at
         flush_at = self._flush_after(idle_since + self._parked_max_ns)
@@ -360,17 +447,26 @@ class SchedulingQueue:
 
     @property
     def has_next(self) -> bool:
-        """Whether `pop` would give a pod right now, whatever the time."""
-        return self._active.count > 0 or self._backoff.can_pop_early
+        """Whether `pop` would give a pod or a group right now, whatever the time."""
+        return self.active_count > 0 or self._backoff.can_pop_early
+
+    @property
+    def active_count(self) -> int:
+        """Pods without a group, and groups, that are active."""
+        return self._active.count if self.groups is None else self._active.count + self.groups.active_count
 
     def counts(self) -> dict[PodState, int]:
         """Pods in each place, as `scheduler_pending_pods` has them."""
-        return {
+        counts = {
             _ACTIVE: len(self._active),
             _BACKOFF: len(self._backoff),
             _UNSCHEDULABLE: len(self._parked) - self._parked.gated_count,
             _GATED: self._parked.gated_count,
         }
+        if self.groups is not None:
+            for place, number in self.groups.pod_counts().items():
+                counts[place] = counts.get(place, 0) + number
+        return counts
 
     def in_flight_counts(self) -> tuple[int, int]:
         """Pods in flight, and cluster events recorded for them."""
@@ -386,6 +482,20 @@ class SchedulingQueue:
         yield from self._in_flight.queued_pods()
 
     # ---------------------------------------------------------------- inside
+
+    def _look_at_clock(self) -> None:
+        """Some group may be due earlier than anybody before."""
+        self._quiet_until = 0
+
+    def _update_member(
+        self, groups: GroupQueue, queued: QueuedPod, old: Pod, new: Pod, info: PodInfo, now: int
+    ) -> None:
+        self.nominations.update(queued.info, new, info)
+        queued.replace(new, info)
+        actions = pod_changes(old, new, self._gates)
+        changes = [ClusterEvent(EventResource.UNSCHEDULABLE_POD, action) for action in actions]
+        groups.update(queued, changes, old, new, now)
+        self._look_at_clock()
 
     def _update_queued(self, queued: QueuedPod, old: Pod, new: Pod, info: PodInfo, now: int) -> None:
         self.nominations.update(queued.info, new, info)
@@ -559,3 +669,7 @@ class SchedulingQueue:
     def _flush_after(self, at: int) -> int:
         """The first flush strictly after that time."""
         return self._started_at + ((at - self._started_at) // FLUSH_PERIOD_NS + 1) * FLUSH_PERIOD_NS
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    return min((time for time in (one, other) if time is not None), default=None)

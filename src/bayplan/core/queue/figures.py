@@ -17,9 +17,10 @@ SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
 UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
-# Upstream does not have these two.
+# Upstream does not have these.
 GATE_OPENED = "GateOpened"
 AFTER_SCOUT = "AfterScout"
+GROUP_GONE = "PodGroupDelete"
 
 
 #: Gated pods are kept among the unschedulable ones, and upstream counts them there.

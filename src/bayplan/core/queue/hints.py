@@ -54,6 +54,7 @@ _NEARLY_EVERYTHING = tuple(
         EventResource.STORAGE_CLASS,
         EventResource.RESOURCE_CLAIM,
         EventResource.DEVICE_CLASS,
+        EventResource.POD_GROUP,
     )
 )
 #: The same where nothing may be missed.
@@ -121,6 +122,7 @@ class QueueProfile:
     reactions: Reactions
     scheduler_name: str = ""
     stopwatch: Stopwatch | None = None
+    gates_gangs: bool = False  # gangs wait until enough of their pods exist
 
     def __post_init__(self) -> None:
         assert self.reactions.know(gate.name for gate in self.pre_enqueue), "a gate nobody could open"
@@ -149,7 +151,7 @@ class QueueProfile:
         by_name = {plugin.name: plugin for plugins in lists for plugin in plugins}
         gates = (*profile.pre_enqueue, *(plugin for plugin in lists[-1] if isinstance(plugin, PreEnqueuePlugin)))
         reactions = Reactions(by_name.values(), wakeups, profile.stopwatch, release)
-        return cls(gates, reactions, profile.scheduler_name, profile.stopwatch)
+        return cls(gates, reactions, profile.scheduler_name, profile.stopwatch, profile.groups.gates_gangs)
 
     def admit(self, pod: PodInfo, asked_first: str) -> Status:
         """Whether PreEnqueue lets the pod in; `asked_first` is the plugin that rejected it last time."""

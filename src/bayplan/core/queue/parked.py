@@ -27,7 +27,7 @@ class Parked:
         self._by_group: dict[Group, Gathering] = {}
         # profile -> plugin -> groups; a dict without values keeps the order of arrival.
         self._listening: dict[str, dict[str, dict[Group, None]]] = {}
-        self._by_age: PodHeap[int] = PodHeap()
+        self._by_age: PodHeap[int, QueuedPod] = PodHeap()
         self.gated_count = 0
         """How many of them are gated; to be read only."""
 

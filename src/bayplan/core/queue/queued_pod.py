@@ -101,6 +101,7 @@ class QueuedPod(Struct, eq=False):
         was_flushed, flushed_at: it was given another chance for its age alone.
         refusal: what its last attempt in vain came to. Most pods are refused in the same words again and again.
         nominated_in_refusal: the node that it named ("": none, None: whichever the pod has).
+        turn: of members of a group that came, or came back, at the same time the smaller is tried first.
     """
 
     pod: Pod
@@ -123,6 +124,7 @@ class QueuedPod(Struct, eq=False):
     is_leaving: bool = False  # the pod is being deleted
     refusal: Decision | None = None
     nominated_in_refusal: str | None = None
+    turn: int = 0
     heap_entry: tuple[int | tuple[int, ...], int, int, QueuedPod] | None = None  # its place in a heap, if it is in one
     gathering: Gathering | None = None  # those it is parked with, or was, until the pod changes
 

@@ -7,7 +7,7 @@ observer's calls, nothing here looks at a clock.
 
 from __future__ import annotations
 
-from bayplan.core.actions import Action, Bind, Evict, SetCondition, WriteVolumes
+from bayplan.core.actions import Action, Bind, Evict, SetCondition, SetGroupCondition, WriteVolumes
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.diagnosis import NO_NODES
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, ObjectRemoved, VolumesAnswered
@@ -160,7 +160,7 @@ class Attempts:
     # ------------------------------------------------------------------ what follows from a decision
 
     def _look_at_action(self, action: Action, now: int) -> None:
-        under_way = self._under_way.get(action.pod)
+        under_way = None if isinstance(action, SetGroupCondition) else self._under_way.get(action.pod)
         if under_way is None:
             return
         if isinstance(action, SetCondition):

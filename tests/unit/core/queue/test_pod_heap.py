@@ -18,16 +18,16 @@ def record(number: int, timestamp: int) -> QueuedPod:
     return QueuedPod(thing, INFO(thing), number, timestamp)
 
 
-def push(heap: PodHeap[int], queued: QueuedPod) -> None:
+def push(heap: PodHeap[int, QueuedPod], queued: QueuedPod) -> None:
     heap.push(queued, queued.timestamp)
 
 
-def refresh(heap: PodHeap[int], queued: QueuedPod) -> None:
+def refresh(heap: PodHeap[int, QueuedPod], queued: QueuedPod) -> None:
     heap.remove(queued)
     push(heap, queued)
 
 
-def popped(heap: PodHeap[int]) -> list[int]:
+def popped(heap: PodHeap[int, QueuedPod]) -> list[int]:
     numbers = []
     while (first := heap.pop()) is not None:
         numbers.append(first.number)

@@ -20,9 +20,11 @@ from bayplan.core.cycle import attempt
 from bayplan.core.decision import Choice, Decision, NeedsPreemption, Outcome
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
+from bayplan.core.groups.cycle import GroupAttempt
 from bayplan.core.preemption.candidates import find_potential_victims
 from bayplan.core.preemption.record import short_record
 from bayplan.core.preemption.search import Searched
+from bayplan.core.preemption.unit_search import UnitsFound
 from bayplan.core.snapshot import View
 
 #: Candidates kept in a record, the chosen one among them; a large cluster has thousands of them.
@@ -66,11 +68,25 @@ class PreemptionLog:
         made = Preemption(0.0, pod.key, pod.priority, view.nodes.names[row], victims, decided, record)
         self._chosen = LoggedPreemption(made, pod.uid)
 
+    def group_tried(self, attempt: GroupAttempt, view: View) -> None:
+        """Keeps an attempt on a group that has victims; its first member stands for it."""
+        preemption = attempt.preemption
+        if preemption is None or not preemption.evicted:
+            return
+        pods = view.pods
+        victims = [Victim(key, int(pods.priorities[pods.rows_by_key[key]]), []) for key in preemption.victims]
+        key, node = next(iter(preemption.proposed.items()))
+        uid = next(each.member.info.uid for each in attempt.outcomes if each.member.key == key)
+        decided = f"for all pods of {attempt.key}"
+        made = Preemption(0.0, key, attempt.group.spec.priority or 0, node, victims, decided, None)
+        self._chosen = LoggedPreemption(made, uid)
+
     def decided(self, decision: Decision, now: int) -> None:
         """Records the decision to preempt that the last choice led to."""
         chosen = self._chosen
         assert chosen is not None
-        assert (decision.outcome, decision.pod) == (Outcome.NOMINATED, chosen.preemption.preemptor)
+        assert decision.outcome is Outcome.NOMINATED
+        assert decision.group or decision.pod == chosen.preemption.preemptor
         chosen.at = now - self._started_at
         chosen.preemption.t = chosen.at / 1e9
         chosen.evicted = [action.uid for action in decision.actions if isinstance(action, Evict)]
@@ -79,6 +95,8 @@ class PreemptionLog:
     def _explain(self, pod: PodInfo, view: View, choice: NeedsPreemption) -> tuple[str, Record | None]:
         """What decided, and all that was tried."""
         searched = choice.found
+        if isinstance(searched, UnitsFound):
+            return "", None
         if not isinstance(searched, Searched):  # candidates that were kept from earlier: look for them again
             found = attempt(self._profiles[pod.scheduler_name], pod, view, choice.search_start)
             again = found.post_filter.found if found.post_filter is not None else None
