@@ -22,6 +22,11 @@ PUBLIC = {
     "bayplan.analysis.cluster.Cluster.explain_group": "the Python API",
     "bayplan.analysis.cluster.Cluster.from_objects": "the Python API",
     "bayplan.analysis.simulation.results.columns.Columns._repr_html_": "called by notebooks",
+    "bayplan.analysis.showing.Shown._repr_html_": "called by notebooks",
+    "bayplan.analysis.simulation.results.columns.Columns.to_pandas": "called by users",
+    "bayplan.analysis.simulation.results.columns.Columns.to_polars": "called by users",
+    "bayplan.report.notebook.html_of": "asked for at the front door",
+    "bayplan.report.notebook.sentence_of": "asked for at the front door",
     **{
         f"bayplan.apiserver.http.connections.Connection.{name}": "called by asyncio and by the parser"
         for name in ("connection_made", "connection_lost", "data_received", "on_message_begin", "on_headers_complete")

@@ -16,6 +16,7 @@ import msgspec
 
 from bayplan.analysis.simulation.results.differences import ComparedRuns, Comparison
 from bayplan.analysis.simulation.results.run_format import Run
+from bayplan.analysis.sweeping.summary_format import SweepSummary
 from website.reference import document_types
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/schemas/v1"
@@ -25,7 +26,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def schemas() -> dict[str, dict[str, Any]]:
     """Format of the document -> its schema."""
     found = {}
-    for document in (*document_types.DOCUMENTS, Run, Comparison, ComparedRuns):
+    for document in (*document_types.DOCUMENTS, Run, Comparison, ComparedRuns, SweepSummary):
         schema = msgspec.json.schema(document)
         (form,) = schema["$defs"][document.__name__]["properties"]["format"]["enum"]
         found[form] = {"$schema": DIALECT, "title": form, **_ordered(schema)}

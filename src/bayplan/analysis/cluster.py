@@ -18,6 +18,7 @@ from bayplan.analysis.group_explanation import GroupExplanation, explain_group
 from bayplan.analysis.group_placement import place_with_groups
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.profiles import own_schedulers_of, profile_of
+from bayplan.analysis.showing import Shown
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import ConfigSource, load_configuration
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.whatif import WhatIf
 
 
-class Cluster(ClusterObjects):
+class Cluster(Shown, ClusterObjects):
     """Nodes, pods and everything else that affects scheduling, to ask questions about."""
 
     @classmethod

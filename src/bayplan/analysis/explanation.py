@@ -16,6 +16,7 @@ from bayplan.analysis.causes import causes_of
 from bayplan.analysis.device_report import claims_report
 from bayplan.analysis.occupancy import Occupancy, occupancies
 from bayplan.analysis.shortage import shortages
+from bayplan.analysis.showing import Shown
 from bayplan.core.explain import Explanation, plain_status
 from bayplan.core.framework.profile import Profile
 
@@ -52,8 +53,8 @@ class Subject:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class PodExplanation:
+@dataclass(frozen=True, slots=True, repr=False)
+class PodExplanation(Shown):
     """Where a pod could go, why not elsewhere, and who would have to make room."""
 
     subject: Subject
@@ -88,6 +89,10 @@ class PodExplanation:
             "shortages": [shortage.to_dict() for shortage in shortages(self.explanation)],
         }
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What it says, without the cluster that it was computed from."""
+        return RecordedExplanation, (self.subject, self.fits, self.to_dict(), self.document(), self.all_reasons())
+
     def occupancies(self, nodes: Iterable[str], resources: Sequence[str]) -> list[Occupancy]:
         """Who takes how much of the resources on these nodes; a running pod in question is not among them."""
         return occupancies(self.explanation.view, nodes, resources)
@@ -97,3 +102,29 @@ class PodExplanation:
         view = self.explanation.view
         obstacles = all_obstacles(self.profile, self.explanation.attempt.pod, view)
         return {view.nodes.names[row]: [plain_status(status) for status in found] for row, found in obstacles.items()}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordedExplanation(Shown):
+    """An explanation that was pickled: all that it says, as plain data."""
+
+    subject: Subject
+    fits: bool
+    _plain: dict[str, Any]
+    _document: dict[str, Any]
+    _all_reasons: dict[str, list[dict[str, Any]]]
+
+    def to_dict(self, *, all_reasons: bool = False) -> dict[str, Any]:
+        """As of the explanation."""
+        return {**self._plain, **self._reasons(all_reasons)}
+
+    def document(self, *, all_reasons: bool = False) -> dict[str, Any]:
+        """As of the explanation."""
+        return {**self._document, **self._reasons(all_reasons)}
+
+    def all_reasons(self) -> dict[str, list[dict[str, Any]]]:
+        """As of the explanation."""
+        return self._all_reasons
+
+    def _reasons(self, wanted: bool) -> dict[str, Any]:
+        return {"allReasons": self._all_reasons} if wanted else {}

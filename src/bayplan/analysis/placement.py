@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bayplan.analysis.showing import Shown
 from bayplan.analysis.tie_breaks import TieBreak, smallest_name
 from bayplan.analysis.tied_nodes import TieRecorder
 from bayplan.core.cache import Cache
@@ -57,8 +58,8 @@ class PlacedPod(Struct, frozen=True):
         return plain
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+@dataclass(frozen=True, slots=True, repr=False)
+class Placement(Shown):
     """What became of the pods, in the order in which they were tried."""
 
     decisions: tuple[PlacedPod, ...]

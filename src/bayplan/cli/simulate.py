@@ -53,7 +53,7 @@ from bayplan.config.registry import build_profiles
 from bayplan.config.releases import KubernetesRelease, release_named
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM
-from bayplan.model.durations import parse_duration
+from bayplan.model.durations import parse_span
 from bayplan.model.groups import PodGroup
 from bayplan.model.node import Node
 from bayplan.model.reading import ReadResult
@@ -70,7 +70,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     if value is None:
         return None
     try:
-        found = int(parse_duration(value))
+        found = int(parse_span(value))
     except ValueError as error:
         raise click.BadParameter(str(error), ctx, parameter) from error
     if found <= 0:
@@ -121,7 +121,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     "--until",
     callback=_duration,
     metavar="TIME",
-    help="How long to simulate, such as 90s or 24h. Default: one hour past the last planned change.",
+    help="How long to simulate, such as 90s, 24h or 2d. Default: one hour past the last planned change.",
 )
 @click.option(
     "--records",

@@ -11,8 +11,8 @@ from functools import partial
 import click
 import msgspec
 
-from bayplan.analysis.simulation.results.arrow import ArrowMissingError, require_arrow
 from bayplan.analysis.simulation.results.differences import ComparedRuns
+from bayplan.analysis.simulation.results.libraries import LibraryMissingError, require
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.cli.options import bad_option, note
 from bayplan.cli.output import write_parts
@@ -30,8 +30,8 @@ def check_parquet(folder: str | None) -> None:
     if folder is None:
         return
     try:
-        require_arrow()
-    except ArrowMissingError as error:
+        require("pyarrow")
+    except LibraryMissingError as error:
         raise bad_option(_PARQUET, str(error)) from error
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise bad_option(_PARQUET, f"{folder} is not a directory")

@@ -58,7 +58,7 @@ def read_feature_gates(given: GateSettings, release: KubernetesRelease, *, with_
 
     Only those who decide on pod groups, `with_groups`, may switch them on.
     """
-    settings = _parsed(given) if isinstance(given, str) else dict(given or {})
+    settings = settings_of(given)
     for name, value in settings.items():
         if not isinstance(value, bool):
             raise FeatureGateError(f"invalid value of {name}={value}, expected true or false")
@@ -74,6 +74,11 @@ def read_feature_gates(given: GateSettings, release: KubernetesRelease, *, with_
     )
     fields_set = {field: gates.get(name, False) for name, field in GATE_FIELDS.items()}
     return FeatureGates(**fields_set, release=release.behavior)
+
+
+def settings_of(given: GateSettings) -> dict[str, bool]:
+    """As a dict, unchecked but for its form. Raises FeatureGateError."""
+    return _parsed(given) if isinstance(given, str) else dict(given or {})
 
 
 def field_of(name: str) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from bayplan.config.defaults import (
     DEFAULT_MULTI_POINT,
@@ -53,6 +53,10 @@ class KubernetesRelease:
     @property
     def version(self) -> str:
         return self.behavior.version
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its name: there is one object for each version."""
+        return release_named, (self.version,)
 
 
 RELEASES: Final[Mapping[str, KubernetesRelease]] = MappingProxyType(

@@ -1,12 +1,13 @@
 """Go duration strings (`1h2m`, `1.5s`, `300ms`) to integer nanoseconds, and back.
 
 Reads the text of a metav1.Duration; fractions of a nanosecond are cut off as Go does. Anything that Go's
-ParseDuration refuses is a ValueError. Bare numbers are refused, except `0`.
+ParseDuration refuses is a ValueError. Bare numbers are refused, except `0`. `parse_span` also reads what answers print.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from bayplan.model.quantity import INT64_MAX
@@ -23,7 +24,12 @@ NANOSECONDS_BY_UNIT = {
     "h": HOUR,
 }
 
+#: What answers print, and Go does not know.
+_PRINTED_UNITS = {"d": 24 * HOUR, "min": MINUTE}
+
 _DIGITS: Final = 18  # of a fraction; more cannot change the nanoseconds of an hour
+#: Between a number and its unit, and between parts; not inside a number.
+_SPACE = re.compile(r"(?<=[0-9])\s+(?=[a-zµμ])|(?<=[a-z])\s+(?=[0-9])")
 _PART = re.compile(r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<unit>[^0-9.]+)")
 
 
@@ -33,7 +39,16 @@ class Duration(int):
 
 def parse_duration(text: str) -> Duration:
     """The nanoseconds of a Go duration string."""
-    sign, unsigned = _split_sign(text)
+    return _parsed(text, text, NANOSECONDS_BY_UNIT)
+
+
+def parse_span(text: str) -> Duration:
+    """The nanoseconds of a Go duration, or of one as answers print it: `2d`, `149 d 7 h`, `3 min 5 s`."""
+    return _parsed(_SPACE.sub("", text.strip()), text, NANOSECONDS_BY_UNIT | _PRINTED_UNITS)
+
+
+def _parsed(written: str, text: str, units: Mapping[str, int]) -> Duration:
+    sign, unsigned = _split_sign(written)
     if unsigned == "0":
         return Duration(0)
     total = position = 0
@@ -41,7 +56,7 @@ def parse_duration(text: str) -> Duration:
         part = _PART.match(unsigned, position)
         if part is None:
             raise ValueError(f"invalid duration {text!r}")
-        total += _part_nanoseconds(part, text)
+        total += _part_nanoseconds(part, text, units)
         position = part.end()
     if position == 0 or total > INT64_MAX:
         raise ValueError(f"invalid duration {text!r}")
@@ -54,15 +69,15 @@ def _split_sign(text: str) -> tuple[int, str]:
     return 1, text
 
 
-def _part_nanoseconds(part: re.Match[str], text: str) -> int:
+def _part_nanoseconds(part: re.Match[str], text: str, units: Mapping[str, int]) -> int:
     whole: str = part["whole"]
     fraction: str = part["fraction"] or ""
     unit: str = part["unit"]
     if not whole and not fraction:
         raise ValueError(f"invalid duration {text!r}")
-    if unit not in NANOSECONDS_BY_UNIT:
+    if unit not in units:
         raise ValueError(f"unknown unit {unit!r} in duration {text!r}")
-    scale = NANOSECONDS_BY_UNIT[unit]
+    scale = units[unit]
     return int(whole or "0") * scale + int(fraction.ljust(_DIGITS, "0")[:_DIGITS]) * scale // 10**_DIGITS
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.model.durations import NANOSECONDS_BY_UNIT, format_duration, parse_duration
+from bayplan.model.durations import NANOSECONDS_BY_UNIT, format_duration, parse_duration, parse_span
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,27 @@ def test_durations(text: str, nanoseconds: int) -> None:
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="duration"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2d", 172_800),
+        ("149 d 7 h", 12_898_800),
+        ("3 min 5 s", 185),
+        ("450 ms", 0.45),
+        ("1h2m", 3_720),
+        ("1d12h", 129_600),
+    ],
+)
+def test_spans_are_read_as_answers_print_them(text: str, seconds: float) -> None:
+    assert parse_span(text) == seconds * 10**9
+
+
+@pytest.mark.parametrize("text", ["", "2", "1 2s", "2 days", "d", "1. 5s"])
+def test_what_is_no_span(text: str) -> None:
+    with pytest.raises(ValueError, match="duration"):
+        parse_span(text)
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.sampled_from(sorted(NANOSECONDS_BY_UNIT)))

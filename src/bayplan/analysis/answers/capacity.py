@@ -18,6 +18,7 @@ from bayplan.analysis.answers.headroom import Headroom, amounts, headroom, zone_
 from bayplan.analysis.answers.nodes_needed import NodesNeeded, node_kinds, nodes_needed
 from bayplan.analysis.answers.pod_patterns import PodPattern, patterns
 from bayplan.analysis.answers.pools import Pool, pools
+from bayplan.analysis.showing import Shown
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import owner_of
 from bayplan.model.node import Node
@@ -72,8 +73,8 @@ class Evicting:
         return {"fits": self.rounds, "victims": list(self.victims), "victimsByOwner": dict(self.victims_by_owner)}
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+@dataclass(frozen=True, slots=True, repr=False)
+class Capacity(Shown):
     """The answer. A round is as many of each kind of pod as its share says; for a single pod it is one replica."""
 
     pods: tuple[Counted, ...]

@@ -20,6 +20,7 @@ from bayplan.analysis.answers.replacements import comes_back
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.label_selection import selected_by
 from bayplan.analysis.references import not_found
+from bayplan.analysis.showing import Shown
 from bayplan.controllers.budgets.evicting import is_daemon, is_mirror
 from bayplan.controllers.ownership import controller_reference
 from bayplan.model.errors import Fault, InvalidObject
@@ -95,8 +96,8 @@ class DrainedNode:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Draining:
+@dataclass(frozen=True, slots=True, repr=False)
+class Draining(Shown):
     """What draining nodes comes to."""
 
     nodes: tuple[DrainedNode, ...]

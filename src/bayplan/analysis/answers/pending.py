@@ -13,6 +13,7 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.analysis.causes import causes_of
 from bayplan.analysis.label_selection import LabelTest, selected_by
+from bayplan.analysis.showing import Shown
 from bayplan.controllers.ownership import Ownership
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodShape
@@ -50,8 +51,8 @@ class PendingGroup:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class PendingPods:
+@dataclass(frozen=True, slots=True, repr=False)
+class PendingPods(Shown):
     """The answer; the groups in the order of the scheduler's queue."""
 
     groups: tuple[PendingGroup, ...]

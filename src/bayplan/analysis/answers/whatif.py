@@ -22,6 +22,7 @@ from bayplan.analysis.answers.drain import Draining, check_nodes, drain_in
 from bayplan.analysis.answers.node_usage import NodeChange, node_changes
 from bayplan.analysis.answers.playing import play_out
 from bayplan.analysis.answers.updates import Update
+from bayplan.analysis.showing import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,8 @@ class Fate:
         return plain
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIf:
+@dataclass(frozen=True, slots=True, repr=False)
+class WhatIf(Shown):
     """What is different with the change."""
 
     evicted: tuple[Departure, ...]  # whom nobody meant, in the order in which they go

@@ -41,7 +41,7 @@ from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.framework.requeue import Wakeups
-from bayplan.model.durations import parse_duration
+from bayplan.model.durations import parse_span
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.pod import Pod
@@ -297,6 +297,7 @@ def simulate(
     wakeups: str | None = None,
     safety: SafetySettings | None = None,
     call_extenders: bool = False,
+    progress: Callable[[float, float], None] | None = None,
 ) -> SimulationResult:
     """Simulates the cluster over time. Raises InvalidObject for invalid input.
 
@@ -307,12 +308,13 @@ def simulate(
         config: None, a path or a dict: a KubeSchedulerConfiguration.
         feature_gates: kube-scheduler's gates that are not to have their default, as a dict or as `A=true,B=false`.
         seed: the same seed gives the same run.
-        until: seconds, or a duration such as "24h"; None: one hour after the last planned change.
+        until: seconds, or a duration such as "24h" or "2d"; None: one hour after the last planned change.
         records: how many preemptions to keep with all candidates.
         wakeups: "upstream" or "complete"; None: what the configuration says, else "upstream".
         safety: limits of preemption that replace those of the configuration: `foreign_victims` ("allow" or "never"),
             `evictions_per_minute`, `evictions_per_minute_per_namespace` and `preemption_loop_rounds` (0: no limit).
         call_extenders: ask the extenders that the configuration names, over the network; none is asked to bind.
+        progress: called about 200 times: seconds simulated so far, and in total.
     """
     plans = load_timeline(timeline) if isinstance(timeline, str | Path) else timeline
     played = load_trace(trace) if isinstance(trace, str) else trace
@@ -336,7 +338,8 @@ def simulate(
         safety=safety,
         call_extenders=call_extenders,
     )
-    return Simulation(cluster, plans, options, played.arrivals if played is not None else None).run()
+    simulation = Simulation(cluster, plans, options, played.arrivals if played is not None else None)
+    return simulation.run(None if progress is None else lambda passed, total: progress(passed / 1e9, total / 1e9))
 
 
 def _wakeups(named: str | None) -> Wakeups | None:
@@ -351,7 +354,7 @@ def _wakeups(named: str | None) -> Wakeups | None:
 def _nanoseconds(until: float | str | None) -> int | None:
     if until is None:
         return None
-    found = int(parse_duration(until)) if isinstance(until, str) else round(until * SECOND)
+    found = int(parse_span(until)) if isinstance(until, str) else round(until * SECOND)
     if found <= 0:
         raise ValueError(f"until must be greater than 0, not {until!r}")
     return found

@@ -25,11 +25,23 @@ from bayplan.report.answers.tables import table_of
 from bayplan.report.html_page import document
 from bayplan.report.markup import NOTHING, joined, tag
 
+#: A notebook has its own colors; only what would be unreadable gets a style.
+_NOTEBOOK_STYLE = (
+    ".bayplan .answer{font-weight:600} .bayplan .number{text-align:right} .bayplan .track{height:12px;width:12em} "
+    ".bayplan .bars{display:grid;grid-template-columns:max-content 12em 1fr;gap:2px 12px;align-items:center}"
+)
+
 
 def html(title: str, parts: Iterable[Part]) -> str:
     """The whole page."""
     body = [element(part, is_answer=number == 0) for number, part in enumerate(parts)]
     return answer_page(title, body)
+
+
+def fragment(parts: Iterable[Part]) -> str:
+    """The parts for somebody else's page, such as a notebook."""
+    body = [element(part, is_answer=number == 0) for number, part in enumerate(parts)]
+    return tag("div", tag("style", Markup(_NOTEBOOK_STYLE)), Markup("\n").join(body), class_="bayplan")
 
 
 def answer_page(title: str, elements: Iterable[Markup]) -> str:

@@ -16,6 +16,7 @@ from bayplan.analysis.answers.audit.node_failures import node_failure_findings
 from bayplan.analysis.answers.audit.priority_rules import priority_findings
 from bayplan.analysis.answers.audit.request_rules import request_findings
 from bayplan.analysis.answers.audit.rules import RULES, Finding, Level
+from bayplan.analysis.showing import Shown
 from bayplan.model.reading import source_of
 
 Family = Callable[[Audited], Iterator[Finding]]
@@ -29,8 +30,8 @@ _FAMILIES: tuple[Family, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+@dataclass(frozen=True, slots=True, repr=False)
+class Audit(Shown):
     """All findings, the worst first."""
 
     findings: tuple[Finding, ...]

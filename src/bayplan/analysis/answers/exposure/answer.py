@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayplan.analysis.answers.exposure.probing import Outcome
+from bayplan.analysis.showing import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,8 @@ class Preemptor:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Exposure:
+@dataclass(frozen=True, slots=True, repr=False)
+class Exposure(Shown):
     """The answer about a pod or a workload."""
 
     subject: str
@@ -161,8 +162,8 @@ class WorkloadExposure:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+@dataclass(frozen=True, slots=True, repr=False)
+class Ranking(Shown):
     """The workloads of a cluster, the most exposed first."""
 
     workloads: tuple[WorkloadExposure, ...]

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from bayplan.analysis.showing import Shown
+
 
 class Kind(StrEnum):
     """What is changed."""
@@ -151,8 +153,8 @@ class Fix:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Fixes:
+@dataclass(frozen=True, slots=True, repr=False)
+class Fixes(Shown):
     """The answer: what would let the pod run, the smallest change first."""
 
     pod: str  # namespace/name

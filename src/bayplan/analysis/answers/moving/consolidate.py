@@ -24,6 +24,7 @@ from bayplan.analysis.answers.moving.room import VARIABLES_MAX
 from bayplan.analysis.answers.moving.stock import Fixed, Kind, Lot, Stock, take_stock
 from bayplan.analysis.answers.stage import Stage
 from bayplan.analysis.integer_program import IntegerProgram
+from bayplan.analysis.showing import Shown
 from bayplan.core.columns import BoolArray, IntArray
 from bayplan.core.columns.resources import CPU_NAME
 from bayplan.model.node import Node
@@ -39,8 +40,8 @@ _MANY = 50
 _GREEDY_MOVES_MAX = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Consolidation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Consolidation(Shown):
     """The answer."""
 
     draining: Draining  # the nodes that can be given back, drained in this order

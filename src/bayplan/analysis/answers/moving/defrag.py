@@ -26,6 +26,7 @@ from bayplan.analysis.answers.moving.room import Proposal, chained_moves, direct
 from bayplan.analysis.answers.moving.stock import Fixed, Kind, Stock, kind_of, take_stock
 from bayplan.analysis.answers.stage import Stage
 from bayplan.analysis.references import not_found
+from bayplan.analysis.showing import Shown
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 SECONDS = 20.0
@@ -50,8 +51,8 @@ class Limits:
         return cls(MOVES_MAX if moves is None else moves, SECONDS if seconds is None else seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class Defrag:
+@dataclass(frozen=True, slots=True, repr=False)
+class Defrag(Shown):
     """The answer."""
 
     name: str  # as the user wrote it

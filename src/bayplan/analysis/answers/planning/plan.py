@@ -26,6 +26,7 @@ from bayplan.analysis.answers.planning.catalog import NodeType
 from bayplan.analysis.answers.planning.purchase import Batch, Market, cheapest, fitting
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import unbound
+from bayplan.analysis.showing import Shown
 from bayplan.controllers.ownership import controller_of_kind
 from bayplan.core.cycle import attempt
 from bayplan.core.snapshot import View
@@ -59,8 +60,8 @@ class Bought:
         return {"name": self.name, "zone": self.zone or None, "number": self.number, "price": self.price}
 
 
-@dataclass(frozen=True, slots=True)
-class NodePlan:
+@dataclass(frozen=True, slots=True, repr=False)
+class NodePlan(Shown):
     """The answer."""
 
     pods: int  # that need a node

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final, TypeAlias, TypeVar
 
-from bayplan.model.durations import parse_duration
+from bayplan.model.durations import parse_span
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.quantity import parse_quantity
 from bayplan.model.time_units import SECOND
@@ -118,7 +118,7 @@ def _seconds(written: str) -> float:
     try:
         return float(written)
     except ValueError:
-        return parse_duration(written) / SECOND
+        return parse_span(written) / SECOND
 
 
 def read_rows(path: Path, check_header: HeaderCheck) -> Iterator[Row]:

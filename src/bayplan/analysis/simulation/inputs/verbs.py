@@ -31,7 +31,7 @@ from bayplan.analysis.simulation.inputs.commands import (
     SetLabels,
     SetTaints,
 )
-from bayplan.model.durations import parse_duration
+from bayplan.model.durations import parse_span
 from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.node import Taint
@@ -77,7 +77,7 @@ def read_duration(step: Step, field: str) -> int:
     """Nanoseconds, not negative."""
     text = step[field]
     try:
-        found = parse_duration(str(text))
+        found = parse_span(str(text))
     except ValueError as error:
         raise BadStep(field, f"{error}; expected one such as 90s, 10m or 1h30m") from error
     if found < 0:

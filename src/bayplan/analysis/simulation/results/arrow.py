@@ -8,38 +8,17 @@ which is looked for only when it is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import msgspec
 
 from bayplan.analysis.simulation.results.columns import Columns
+from bayplan.analysis.simulation.results.libraries import arrow_table
 
 METADATA_KEY = b"bayplan"
 
 
-class ArrowMissingError(ImportError):
-    """There is no pyarrow in this installation."""
-
-    def __init__(self) -> None:
-        super().__init__("Arrow tables and Parquet files need pyarrow: pip install 'bayplan[arrow]'")
-
-
-def require_arrow() -> None:
-    """ArrowMissingError now rather than after a long run."""
-    if find_spec("pyarrow") is None:
-        raise ArrowMissingError
-
-
 def arrow_tables(tables: Mapping[str, Columns], about: Mapping[str, Any]) -> dict[str, Any]:
     """The same tables as `pyarrow.Table`s; `about` is stored in the metadata of each."""
-    require_arrow()
-    arrow = import_module("pyarrow")
     metadata = {METADATA_KEY: msgspec.json.encode(about)}
-    return {
-        name: arrow.table(
-            {column: arrow.array(array, from_pandas=True) for column, array in columns.items()}, metadata=metadata
-        )
-        for name, columns in tables.items()
-    }
+    return {name: arrow_table(columns, metadata) for name, columns in tables.items()}

@@ -7,7 +7,7 @@ are NaN. Nothing is computed here but counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 import numpy as np
@@ -16,6 +16,7 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import fields
 
+from bayplan.analysis.simulation.results.libraries import arrow_table, library
 from bayplan.analysis.simulation.results.run_format import Cause, End, NodeRow, PodRow, Preemption, Series, Victim
 
 Column = npt.NDArray[Any]
@@ -28,34 +29,46 @@ _DTYPES: dict[Any, type[np.generic]] = {
 ROWS_SHOWN = 10
 
 
-class Columns(Mapping[str, Column]):
-    """One table: arrays of the same length by name. `rows` is that length, while `len` counts the columns."""
+class Columns(dict[str, Column]):
+    """One table: arrays of the same length by name. `rows` is that length, while `len` counts the columns.
+
+    A dict, as pandas takes any other mapping for a list of names.
+    """
 
     def __init__(self, arrays: Mapping[str, Column]) -> None:
-        self._arrays = dict(arrays)
-        lengths = {len(array) for array in self._arrays.values()}
-        assert len(lengths) == 1, f"columns of different lengths: {lengths}"
-        (self.rows,) = lengths
+        super().__init__(arrays)
+        assert len({len(array) for array in self.values()}) == 1, "columns of different lengths"
 
-    def __getitem__(self, name: str) -> Column:
-        if name not in self._arrays:
-            raise KeyError(f"no column {name!r}; columns: {', '.join(self._arrays)}")
-        return self._arrays[name]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Columns, (dict(self),)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.values())))
 
-    def __len__(self) -> int:
-        return len(self._arrays)
+    def __missing__(self, name: str) -> Column:
+        raise KeyError(f"no column {name!r}; columns: {', '.join(self)}")
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame`; what never happened is NaN. Needs the extra `bayplan[pandas]`."""
+        return library("pandas").DataFrame(dict(self))
+
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame`; what never happened is null. Needs the extra `bayplan[polars]`."""
+        return library("polars").DataFrame(dict(self), nan_to_null=True)
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table`; what never happened is null. Needs the extra `bayplan[arrow]`."""
+        return arrow_table(self)
 
     def __repr__(self) -> str:
-        return f"<{self.rows:,} rows of {', '.join(self._arrays)}>"
+        return f"<{self.rows:,} rows of {', '.join(self)}>"
 
     def _repr_html_(self) -> str:
         """The first rows, as notebooks show them."""
         shown = range(min(self.rows, ROWS_SHOWN))
-        lines = [_html_row("th", self._arrays)]
-        lines += [_html_row("td", [_cell(array[row]) for array in self._arrays.values()]) for row in shown]
+        lines = [_html_row("th", self)]
+        lines += [_html_row("td", [_cell(array[row]) for array in self.values()]) for row in shown]
         rest = f"<p>and {self.rows - ROWS_SHOWN:,} more</p>" if self.rows > ROWS_SHOWN else ""
         return f"<table>{Markup().join(lines)}</table>{rest}"
 

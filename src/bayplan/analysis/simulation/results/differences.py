@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from bayplan.analysis.showing import Shown
 from bayplan.analysis.simulation.results.run_files import RUNS_FORMAT
 from bayplan.analysis.simulation.results.run_format import End, JsonStruct, PreemptionHead, Run, Summary, SummaryOf
 
@@ -163,7 +164,7 @@ class Comparison(JsonStruct, tag_field="format", tag=FORMAT):
     differences: list[Difference]  # one for each run but the first
 
 
-class ComparedRuns(JsonStruct, tag_field="format", tag=RUNS_FORMAT):
+class ComparedRuns(Shown, JsonStruct, tag_field="format", tag=RUNS_FORMAT):
     """What `bayplan.compare` gives: the runs with all that they hold, and how they differ."""
 
     runs: list[Run]

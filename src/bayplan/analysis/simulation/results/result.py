@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from bayplan.analysis.showing import Shown
 from bayplan.analysis.simulation.results.arrow import arrow_tables
 from bayplan.analysis.simulation.results.columns import (
     Columns,
@@ -26,7 +27,7 @@ from bayplan.analysis.simulation.results.run_format import FORMAT, Run, Summary
 
 
 @dataclass(repr=False)  # a run holds every pod
-class SimulationResult:
+class SimulationResult(Shown):
     """One run."""
 
     run: Run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 
 import numpy as np
@@ -11,8 +12,9 @@ from tests.unit.analysis.simulation.worlds import after, cluster, nodes, objects
 
 from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import Apply, Delete
-from bayplan.analysis.simulation.results.arrow import METADATA_KEY, ArrowMissingError
+from bayplan.analysis.simulation.results.arrow import METADATA_KEY
 from bayplan.analysis.simulation.results.columns import ROWS_SHOWN, Columns
+from bayplan.analysis.simulation.results.libraries import LibraryMissingError
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import simulate
 from bayplan.testing import builders as make
@@ -135,6 +137,35 @@ def test_arrow_of_empty_tables_keeps_its_types() -> None:
 
 
 def test_without_the_extra_it_is_said_how_to_get_it(result: SimulationResult, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ArrowMissingError, match=r"need pyarrow: pip install 'bayplan\[arrow\]'"):
+    for name in ("pyarrow", "pandas", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(LibraryMissingError, match=r"need pyarrow: pip install 'bayplan\[arrow\]'"):
         result.to_arrow()
+    with pytest.raises(LibraryMissingError, match=r"need pandas: pip install 'bayplan\[pandas\]'"):
+        result.pods.to_pandas()
+    with pytest.raises(LibraryMissingError, match=r"need polars: pip install 'bayplan\[polars\]'"):
+        result.pods.to_polars()
+
+
+def test_pandas_takes_a_table_as_it_is(result: SimulationResult) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed (bayplan[pandas])")
+    frame = pandas.DataFrame(result.pods)
+    assert frame.shape == (result.pods.rows, len(result.pods))
+    pandas.testing.assert_frame_equal(frame, result.pods.to_pandas())
+    assert frame["waiting"].isna().sum() == np.isnan(result.pods["waiting"]).sum() > 0
+
+
+def test_polars_and_arrow_have_the_same_table(result: SimulationResult) -> None:
+    polars = pytest.importorskip("polars", reason="polars is not installed (bayplan[polars])")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed (bayplan[arrow])")
+    for columns in result.tables.values():
+        assert columns.to_polars().equals(polars.from_arrow(columns.to_arrow()))
+
+
+def test_a_table_is_a_dict_that_pickles(result: SimulationResult) -> None:
+    copied = pickle.loads(pickle.dumps(result.pods))
+    assert isinstance(copied, Columns)
+    assert copied.rows == result.pods.rows
+    assert {name: list(map(str, array)) for name, array in copied.items()} == {
+        name: list(map(str, array)) for name, array in result.pods.items()
+    }

@@ -1,0 +1,1 @@
+"""What a sweep found, as text, as Markdown and as a page with drawings."""

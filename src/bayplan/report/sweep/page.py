@@ -1,0 +1,151 @@
+"""A sweep as one HTML file that works offline: the answer, response curves, two figures against each other, a heat map,
+all tables, and the worst run with its story.
+
+Takes the summary and, if it is known, the worst run. The same data gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from markupsafe import Markup
+
+from bayplan.analysis.simulation.results.run_format import Run
+from bayplan.analysis.sweeping.summary_format import Effect, Estimate, SweepSummary
+from bayplan.report.answers.html import element
+from bayplan.report.drawing.responses import Mark, response_figure
+from bayplan.report.html_page import PAGE_ROWS_MAX, document
+from bayplan.report.markup import NOTHING, joined, tag
+from bayplan.report.simulation.parts import simulation_parts
+from bayplan.report.sweep import parts
+
+_CURVES = 24
+_TICK_LABELS = 8
+
+
+def sweep_page(summary: SweepSummary, worst: Run | None = None) -> str:
+    """The page as text."""
+    head = parts.headline(summary)
+    body = joined(
+        tag(
+            "header",
+            tag("h1", "Sweep"),
+            tag("p", head.text, class_="answer"),
+            (element(remark) for remark in parts.remarks(summary)),
+        ),
+        _section("Figures of each point", _figures(summary)),
+        _section("Response of each figure to each axis", _curves(summary.effects)),
+        _section("Two figures against each other", _trade_off(summary)),
+        _section("Both axes at once", _heat_map(summary)),
+        _section("What each axis does", element(parts.effect_table(summary.effects)) if summary.effects else NOTHING),
+        _section("Failed runs", joined(map(element, parts.failure_parts(summary, PAGE_ROWS_MAX)))),
+        _section("The worst run", _story(worst)),
+    )
+    return document("Sweep", body, style="plots.css")
+
+
+def _section(title: str, content: Markup) -> Markup:
+    return tag("section", tag("h2", title), content) if content else NOTHING
+
+
+def _figures(summary: SweepSummary) -> Markup:
+    name = parts.baseline_name(summary)
+    said = f"Means over seeds; differences to {name}, seed by seed. A star marks those that are more than chance."
+    table = element(parts.figure_table(summary, PAGE_ROWS_MAX // max(len(summary.measures), 1)))
+    return joined(tag("p", said), tag("div", table, class_="figures grouped"))
+
+
+def _curves(effects: Sequence[Effect]) -> Markup:
+    """The strongest first."""
+    ordered = sorted(effects, key=lambda effect: -effect.share)
+    return joined(_curve(effect) for effect in ordered[:_CURVES])
+
+
+def _curve(effect: Effect) -> Markup:
+    count = len(effect.levels)
+    marks = []
+    for place, level in enumerate(effect.levels):
+        found = level.estimate
+        title = f"{effect.axis} {level.value}: {_said(effect.measure, found)}"
+        marks.append(Mark((place + 0.5) / count, found.mean, found.low, found.high, title))
+    every = -(-count // _TICK_LABELS)
+    ticks = [((place + 0.5) / count, level.value) for place, level in enumerate(effect.levels) if place % every == 0]
+    return response_figure(
+        f"{effect.measure} by {effect.axis}", marks, ticks, lambda value: parts.number_text(effect.measure, value)
+    )
+
+
+def _said(measure: str, found: Estimate) -> str:
+    numbers = [parts.number_text(measure, value) for value in (found.mean, found.low, found.high)]
+    return f"{numbers[0]} ({numbers[1]} to {numbers[2]})"
+
+
+def _trade_off(summary: SweepSummary) -> Markup:
+    """The first two figures; points that no other beats in both are on the Pareto front."""
+    if len(summary.measures) < 2 or len(summary.points) < 3:
+        return NOTHING
+    first, second = summary.measures[:2]
+    found = [
+        (point, point.figures[first], point.figures[second])
+        for point in summary.points
+        if first in point.figures and second in point.figures
+    ]
+    if len({one.mean for _, one, _ in found}) < 2:
+        return NOTHING
+    costs = np.array([[one.mean, other.mean] for _, one, other in found])
+    low, high = costs[:, 0].min(), costs[:, 0].max()
+    marks = []
+    for place, (point, one, other) in enumerate(found):
+        beaten = ((costs <= costs[place]).all(axis=1) & (costs < costs[place]).any(axis=1)).any()
+        title = f"{parts.point_name(summary, point)}: {first} {_said(first, one)}, {second} {_said(second, other)}"
+        x = 0.03 + 0.94 * (one.mean - low) / (high - low)
+        marks.append(Mark(float(x), other.mean, other.low, other.high, title, "r0" if beaten else "r2"))
+    ticks = [(0.03, parts.number_text(first, float(low))), (0.97, parts.number_text(first, float(high)))]
+    said = "Orange: no other point has less of both (the Pareto front, where less is better)."
+    return joined(
+        tag("p", said),
+        response_figure(f"{second} over {first}", marks, ticks, lambda value: parts.number_text(second, value)),
+    )
+
+
+def _heat_map(summary: SweepSummary) -> Markup:
+    """The first figure as a table of the first two axes, for a sweep that has both."""
+    if len(summary.axes) < 2 or not summary.measures:
+        return NOTHING
+    rows, columns = summary.axes[:2]
+    if not (1 < len(rows.values) <= 20 and 1 < len(columns.values) <= 20):
+        return NOTHING
+    measure = summary.measures[0]
+    cells: dict[tuple[object, object], list[float]] = {}
+    for point in summary.points:
+        if measure in point.figures:
+            place = (point.settings[rows.name], point.settings[columns.name])
+            cells.setdefault(place, []).append(point.figures[measure].mean)
+    means = {place: float(np.mean(values)) for place, values in cells.items()}
+    head = tag("tr", tag("th", f"{rows.name} \\ {columns.name}"), (tag("th", str(value)) for value in columns.values))
+    body = [
+        tag("tr", tag("th", str(row)), (_heat_cell(measure, means, (row, column)) for column in columns.values))
+        for row in rows.values
+    ]
+    table = tag("table", tag("thead", head), tag("tbody", body))
+    return joined(tag("p", f"{measure}, mean of all runs."), tag("div", table, class_="scroll"))
+
+
+def _heat_cell(measure: str, means: dict[tuple[object, object], float], place: tuple[object, object]) -> Markup:
+    if place not in means:
+        return tag("td", "–")
+    least, most = min(means.values()), max(means.values())
+    share = (means[place] - least) / (most - least) if most > least else 0.0
+    bar = tag("svg", tag("rect", width=f"{share:.2%}", height="100%"), class_="track", aria_hidden="true")
+    return tag("td", parts.number_text(measure, means[place]), bar, class_="number")
+
+
+def _story(worst: Run | None) -> Markup:
+    return NOTHING if worst is None else joined(_elements(worst))
+
+
+def _elements(run: Run) -> Iterator[Markup]:
+    yield tag("p", f"Seed {run.seed}, done again for this page:")
+    for part in simulation_parts(run):
+        yield element(part)
