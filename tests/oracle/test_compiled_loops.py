@@ -371,7 +371,17 @@ def test_a_ranking_that_changes(seed: int, data: st.DataObject) -> None:
 def test_ties(values: list[int], lowest: int) -> None:
     tied = [value >= lowest for value in values]
     packed = np.packbits(np.array(tied, dtype=np.bool_)).tobytes()
-    assert compiled.ties(np.array(values, dtype=np.int64), lowest) == (sum(tied), packed)
+    array = np.array(values, dtype=np.int64)
+    assert compiled.ties(array, None, 0, lowest) == (sum(tied), packed)
+    for bits in (1, 3, 4) if values else ():
+        bounds = np.maximum.reduceat(array, np.arange(0, len(array), 1 << bits))
+        bounds += bounds < 0  # which may be too high
+        assert compiled.ties(array, bounds, bits, lowest) == (sum(tied), packed)
+
+
+def test_ties_are_looked_for_where_a_bound_allows_them() -> None:
+    values, bounds = np.full(32, 7), np.array([7, 6])
+    assert compiled.ties(values, bounds, 4, 7) == (16, b"\xff\xff\x00\x00")
 
 
 # ---------------------------------------------------------------- arguments that make no sense
@@ -406,8 +416,9 @@ REFUSED_RANKINGS: dict[str, tuple[type[Exception], str, str, tuple[Any, ...]]] =
     "no number of bits": (TypeError, "integer", "best_row", (OUT, OUT[:2], "1")),
     "a row outside of a ranking": (IndexError, "a row is outside", "put_rows", (OUT, OUT[:2], 1, OUT[:1] + 4, OUT[:1])),
     "a value for each row": (IndexError, "a row is outside", "put_rows", (OUT, OUT[:2], 1, OUT[:2], OUT[:1])),
-    "ties that do not lie side by side": (ValueError, "contiguous", "ties", (OUT[::2], 0)),
-    "no lowest value": (TypeError, "integer", "ties", (OUT, None)),
+    "ties that do not lie side by side": (ValueError, "contiguous", "ties", (OUT[::2], None, 0, 0)),
+    "no lowest value": (TypeError, "integer", "ties", (OUT, None, 0, None)),
+    "ties beside other bounds": (ValueError, "a bound for each block", "ties", (OUT, OUT, 3, 0)),
     "a row that is not there": (IndexError, "a row is outside", "add_to_row", (FOUR, 4, bytes(16), 1)),
     "a row before the first": (IndexError, "a row is outside", "add_to_row", (FOUR, -1, bytes(16), 1)),
     "a shorter row": (IndexError, "of another length", "add_to_row", (FOUR, 0, bytes(8), 1)),

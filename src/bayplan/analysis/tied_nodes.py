@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from bayplan.core import ranking
 from bayplan.core.columns import BoolArray, IntArray, RowArray, loops, row_mask
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.decision import Fits, NeedsPreemption
@@ -54,12 +55,13 @@ def _rows_of(bits: bytes) -> RowArray:
     return _unpacked(bits).nonzero()[0]
 
 
-def _ties(order: IntArray, tied_from: int) -> tuple[int, bytes]:
-    """How many rows are at least that good, and a bit for each row."""
+def _ties(choice: Fits) -> tuple[int, bytes]:
+    """How many of all rows tie, and a bit for each row."""
     if loops.compiled is not None:
-        count, bits = loops.compiled.ties(order, tied_from)
+        bounds = choice.ranking.bounds if choice.ranking is not None else None
+        count, bits = loops.compiled.ties(choice.order, bounds, ranking.BLOCK_BITS, choice.tied_from)
         return count, bits
-    tied = order >= tied_from
+    tied = choice.order >= choice.tied_from
     return int(np.count_nonzero(tied)), _bits(tied)
 
 
@@ -109,11 +111,11 @@ class TieRecorder:
         if isinstance(choice, NeedsPreemption) or (choice.ranking is None and choice.rows is not None):
             return self._apart(choice.tied_rows)
         if choice.ranking is None:
-            return self._among(choice.order, choice.tied_from)
+            return self._among_all(choice)
         followed = self._followed.get(choice.ranking)
         if followed is not None:
             if followed.news() * _ROWS_PER_CHANGE > len(self._names):
-                return self._among(choice.order, choice.tied_from)
+                return self._among_all(choice)
             if followed.follow(choice.order):
                 if choice.tied_from == followed.tied_from:
                     return TiedNodes(followed.run, len(followed.run.turned), followed.count, self._names)
@@ -130,21 +132,21 @@ class TieRecorder:
             return self._few(rows.tolist())
         return TiedNodes(_bits(row_mask(rows, len(self._names))), 0, len(rows), self._names)
 
-    def _among(self, order: IntArray, tied_from: int) -> TiedNodes:
-        """The same for all rows that are at least that good."""
-        count, bits = _ties(order, tied_from)
-        if count * _BITS_PER_ROW < len(order):
+    def _among_all(self, choice: Fits) -> TiedNodes:
+        """The same where all rows are in question."""
+        count, bits = _ties(choice)
+        if count * _BITS_PER_ROW < len(choice.order):
             return self._few(_rows_of(bits).tolist())
         return TiedNodes(bits, 0, count, self._names)
 
-    def _begin(self, choice: Fits, ranking: Ranking) -> TiedNodes:
+    def _begin(self, choice: Fits, into: Ranking) -> TiedNodes:
         """Ties that follow from nothing known. If they are many, a run begins with them."""
         rows = choice.tied_rows
         if len(rows) * _BITS_PER_ROW < len(self._names):
             return self._few(rows.tolist())
         if len(self._followed) * len(self._names) > _FOLLOWED_BYTES_MAX:
             self._followed.clear()
-        followed = self._followed[ranking] = _Followed(choice, len(rows), self._nodes, self._places)
+        followed = self._followed[into] = _Followed(choice, len(rows), self._nodes, self._places)
         return TiedNodes(followed.run, 0, followed.count, self._names)
 
 

@@ -12,8 +12,11 @@ import numpy as np
 
 from bayplan.core.columns import IntArray, RowArray, lengthened, loops
 
-#: A block has two to the power of this many rows: about as many as there are blocks in the largest clusters.
-BLOCK_BITS = 10
+#: A block has two to the power of this many rows: few enough to look at in no time, and so many that even the largest
+#: clusters have but some thousand blocks.
+BLOCK_BITS = 8
+#: To look at so many blocks in one go takes no longer than to look at one alone.
+BLOCKS_AT_ONCE = 8
 
 
 class Ranking:
@@ -69,7 +72,7 @@ class Ranking:
     def rows_from(self, lowest: int) -> RowArray:
         """The rows with this value or a higher one, in order."""
         blocks = (self.bounds >= lowest).nonzero()[0]
-        if 2 * len(blocks) > len(self.bounds):
+        if BLOCKS_AT_ONCE * len(blocks) > len(self.bounds):
             return (self.values >= lowest).nonzero()[0]
         starts = (blocks << BLOCK_BITS).tolist()
         found = [(self.values[at : at + (1 << BLOCK_BITS)] >= lowest).nonzero()[0] + at for at in starts]

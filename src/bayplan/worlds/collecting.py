@@ -50,9 +50,9 @@ class YoungCollector:
     def look(self) -> None:
         """Frees the cycles among objects made since the last look, or in the last round since the last round's."""
         self._changes = 0
-        # Counted one by one, in half the time of a look: Python's own count goes down with each old object that is
-        # freed, so a list that is read again, in place of what was known, would not show in it.
-        if len(gc.get_objects(0)) > YOUNG_MAX:
+        # If Python's own count is low, they are counted one by one, in half the time of a look: that count goes down
+        # with each old object that is freed, so a list that is read again would not show in it.
+        if gc.get_count()[0] > YOUNG_MAX or len(gc.get_objects(0)) > YOUNG_MAX:
             gc.freeze()
             return
         self._round = (self._round + 1) % _ROUNDS

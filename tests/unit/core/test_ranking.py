@@ -22,6 +22,7 @@ def test_the_best_is_that_of_all(changes: list[list[tuple[int, int]]]) -> None:
     values = np.arange(11, dtype=np.int64)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(ranking, "BLOCK_BITS", 2)
+        patched.setattr(ranking, "BLOCKS_AT_ONCE", 2)
         ranked = Ranking(values.copy())
         for change in changes:
             new = {row: value * 100 + row for row, value in change}

@@ -71,6 +71,14 @@ def test_a_flood_of_objects_is_not_looked_at() -> None:
     assert gc.get_count()[0] < YOUNG_MAX
 
 
+def test_a_flood_that_python_has_counted_is_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a million objects that would take as long as what it is to avoid."""
+    flood = [[number] for number in range(YOUNG_MAX + 1_000)]
+    monkeypatch.setattr(gc, "get_objects", lambda _: pytest.fail("counted"))
+    YoungCollector().look()
+    assert gc.get_freeze_count() > len(flood)
+
+
 def test_a_flood_that_replaces_another_is_not_looked_at() -> None:
     """A list that is read again frees as many old objects as it makes, so Python's own count stays low."""
     collector = YoungCollector()

@@ -1322,33 +1322,59 @@ FASTEST_FOR_THIS_CPU static Py_ssize_t pack_ties(Py_ssize_t bytes, const int64_t
     return count;
 }
 
-/* ties(values, lowest) -> how many values are at least that high, and a bit for each of all values */
+/* The same for any number of values; what is missing in the last byte does not tie. */
+static Py_ssize_t pack_some_ties(Py_ssize_t rows, const int64_t *values, int64_t lowest, char *packed)
+{
+    Py_ssize_t whole = rows / 8, left = rows % 8, count = pack_ties(whole, values, lowest, packed);
+    int64_t last[8];
+    for (Py_ssize_t place = 0; place < 8; place++)
+        last[place] = place < left ? values[8 * whole + place] : INT64_MIN;
+    return left ? count + pack_ties(1, last, lowest, packed + whole) : count;
+}
+
+/* The same in a ranking: where a bound is too low, no value ties, and none is looked at. */
+static Py_ssize_t pack_ties_within(const Ranking *ranking, int64_t lowest, char *packed)
+{
+    Py_ssize_t count = 0, length = (Py_ssize_t)1 << ranking->bits;
+    for (Py_ssize_t block = 0; block < ranking->blocks; block++) {
+        Py_ssize_t first = block << ranking->bits, left = ranking->rows - first;
+        Py_ssize_t rows = left < length ? left : length;
+        if (ranking->bounds[block] < lowest)
+            memset(packed + first / 8, 0, (size_t)(rows + 7) / 8);
+        else
+            count += pack_some_ties(rows, ranking->values + first, lowest, packed + first / 8);
+    }
+    return count;
+}
+
+/* ties(values, bounds or None, bits, lowest) -> how many values are at least that high, and a bit for each of all values
+ * Bounds are those of a ranking, for blocks of 2**bits rows. */
 static PyObject *ties(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
-    Request request = {.open = 0};
-    if (!expects(given, 2))
+    Ranking ranking = {.arrays = {.open = 0}};
+    Request *arrays = &ranking.arrays;
+    if (!expects(given, 4))
         return NULL;
-    int64_t lowest = PyLong_AsLongLong(arguments[1]);
-    if (PyErr_Occurred() || open_table(&request, 0, arguments[0], PyBUF_ANY_CONTIGUOUS) < 0) {
-        close_request(&request);
+    int64_t lowest = PyLong_AsLongLong(arguments[3]);
+    int is_ranked = arguments[1] != Py_None;
+    if (PyErr_Occurred()
+        || (is_ranked ? open_ranking(&ranking, arguments[0], arguments[1], arguments[2])
+                      : open_table(arrays, 0, arguments[0], PyBUF_ANY_CONTIGUOUS)) < 0) {
+        close_request(arrays);
         return NULL;
     }
-    const int64_t *values = (const int64_t *)request.tables[0].data;
-    Py_ssize_t whole = request.tables[0].rows / 8, left = request.tables[0].rows % 8;
-    PyObject *packed = PyBytes_FromStringAndSize(NULL, whole + (left > 0));
+    is_ranked = is_ranked && ranking.bits >= 3; /* a block is whole bytes */
+    Py_ssize_t rows = arrays->tables[0].rows;
+    PyObject *packed = PyBytes_FromStringAndSize(NULL, (rows + 7) / 8);
     PyObject *answer = NULL;
     if (packed) {
         char *bytes = PyBytes_AsString(packed);
-        Py_ssize_t count = pack_ties(whole, values, lowest, bytes);
-        int64_t last[8];
-        for (Py_ssize_t place = 0; place < 8; place++) /* what is not there does not tie */
-            last[place] = place < left ? values[8 * whole + place] : INT64_MIN;
-        if (left)
-            count += pack_ties(1, last, lowest, bytes + whole);
+        Py_ssize_t count = is_ranked ? pack_ties_within(&ranking, lowest, bytes)
+                                     : pack_some_ties(rows, (const int64_t *)arrays->tables[0].data, lowest, bytes);
         answer = Py_BuildValue("nO", count, packed);
         Py_DECREF(packed);
     }
-    close_request(&request);
+    close_request(arrays);
     return answer;
 }
 
