@@ -38,8 +38,8 @@ class AdoptionController(Reconciler[_Key]):
         super().__init__()
         self._selectors: dict[str, dict[tuple[str, str], tuple[str, CompiledSelector]]] = {}
         """By namespace, then by kind and name of the owner: its uid and its selector."""
-        self._orphans: dict[str, dict[_Key, None]] = {}
-        """By namespace: what nobody controls."""
+        self._orphans: dict[str, dict[_Key, dict[str, str]]] = {}
+        """By namespace: what nobody controls, with its labels."""
 
     def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
         obj = change.new
@@ -56,8 +56,9 @@ class AdoptionController(Reconciler[_Key]):
         if change.type != DELETED and selector is not None:
             known[kind, meta.name] = meta.uid, selector
             if before != (meta.uid, selector):
-                for key in self._orphans.get(meta.namespace, ()):
-                    self._queue.add(key)
+                for key, labels in self._orphans.get(meta.namespace, {}).items():
+                    if selector.matches(labels):
+                        self._queue.add(key)
         if not known:
             del self._selectors[meta.namespace]
 
@@ -68,7 +69,7 @@ class AdoptionController(Reconciler[_Key]):
         orphans.pop(key, None)
         if change.type != DELETED:
             if controller_reference(meta) is None:
-                orphans[key] = None
+                orphans[key] = meta.labels
             has_changed = old is None or (old.metadata.labels, old.metadata.owner_references) != (
                 meta.labels,
                 meta.owner_references,

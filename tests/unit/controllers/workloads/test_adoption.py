@@ -7,9 +7,12 @@ from msgspec.structs import replace
 from tests.support.workload_stage import TEMPLATE, Workloads
 
 from bayplan.controllers.ownership import controller_reference
+from bayplan.controllers.work_queue import AT_ONCE
 from bayplan.controllers.workloads.adoption import AdoptionController
 from bayplan.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
 from bayplan.model.pod import Pod
+from bayplan.model.watch_types import ADDED
+from bayplan.store import WatchEvent
 from bayplan.testing.builders import node, pod, replica_set, replication_controller
 
 
@@ -67,6 +70,18 @@ def test_a_pod_that_has_ended_is_left_alone(phase: str) -> None:
     )
     stage.create(replica_set("w").replicas(1).template(TEMPLATE).manifest().obj())
     assert owner_of(stage, "stray") == ""
+
+
+@pytest.mark.parametrize(("app", "wakes_at"), [("x", AT_ONCE), ("y", None)])
+def test_a_workload_that_comes_is_compared_with_stray_pods_alone(app: str, wakes_at: int | None) -> None:
+    """Else every Job that comes would have every stray pod compared with every other Job."""
+    adoption = AdoptionController()
+    stage = Workloads(adoption)
+    stage.create(pod("stray").labels(app=app).manifest().obj())
+    owner = replication_controller("w").replicas(1).template(TEMPLATE).manifest().obj()
+    owner = replace(owner, spec=replace(owner.spec, selector={"app": "x"}))
+    adoption.observe(WatchEvent(ADDED, "ReplicationController", None, owner, 1, stage.now), stage.now)
+    assert adoption.wake_at() == wakes_at
 
 
 def test_nobody_adopts_in_another_namespace() -> None:
