@@ -197,6 +197,8 @@ def test_the_table_gets_shorter_when_most_nodes_have_left() -> None:
     for number in range(20, 300):
         cache.remove_node(f"n{number:03}")
     assert cache.nodes.count == 20
+    room = [column if column.base is None else column.base for column in cache.nodes.arrays().values()]
+    assert max(map(len, room)) < 100
     assert decided(cache, decider, pod("second").cpu("1").obj()) == "n001"
     for number in range(300, 320):
         cache.add(node(f"m{number}").capacity(cpu="8", pods=9).obj())

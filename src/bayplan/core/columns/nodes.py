@@ -343,7 +343,7 @@ class NodeTable(Table):
         self._free_rows.sort()
         del self.names[count:], self.pod_rows[count:], self.versions[count:]
         self.labels.shorten(count)
-        self._expose()
+        self._give_room_back()
 
     def _use(self, row: int, node: Node) -> None:
         """Set what the node offers and forbids."""

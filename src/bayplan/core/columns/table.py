@@ -101,6 +101,13 @@ class Table:
     def _free_row(self, row: int) -> None:
         self._free_rows.append(row)
 
+    def _give_room_back(self) -> None:
+        """New arrays that are no larger than the rows need."""
+        self._capacity = INITIAL_CAPACITY
+        while self._capacity < self.count:
+            self._capacity *= 2
+        self._resize()
+
     def _resize(self) -> None:
         """New arrays of the present capacity and width; what is new in them holds the fill values."""
         for name, (dtype, fill, width, by_width, more) in self._columns.items():
@@ -110,7 +117,7 @@ class Table:
             else:
                 new = np.full((self._capacity, *widths), fill, dtype=dtype)
             if name in self._buffers:
-                old = self._buffers[name]
+                old = self._buffers[name][: self._capacity]
                 new[tuple(map(slice, old.shape))] = old
             self._buffers[name] = new
         self._expose()
