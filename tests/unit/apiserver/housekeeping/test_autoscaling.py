@@ -87,7 +87,9 @@ def test_at_least_so_many() -> None:
 @pytest.mark.parametrize(("window", "seconds"), [(None, 300), (60, 60)])
 def test_fewer_only_after_a_while(window: int | None, seconds: int) -> None:
     """The highest number of the last minutes counts."""
-    behavior = {} if window is None else {"behavior": {"scaleDown": {"stabilizationWindowSeconds": window}}}
+    behavior: dict[str, Any] = (
+        {} if window is None else {"behavior": {"scaleDown": {"stabilizationWindowSeconds": window}}}
+    )
     scaled = Scaled(2, "100m", **behavior)
     assert scaled.replicas == 2
     scaled.use("10m")
