@@ -13,8 +13,9 @@ from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.selecting.label_selectors import parse_label_selector
-from bayplan.apiserver.statuses.usage import CPU, MEMORY, total, usage_of
+from bayplan.apiserver.statuses.usage import total, usage_of
 from bayplan.apiserver.storage.entries import Document, encode_json
+from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.model.timestamps import format_time
 from bayplan.store.errors import MethodNotAllowed, NotFound
 
@@ -78,7 +79,7 @@ def _of_nodes(registry: Registry, name: str, now: int) -> Iterable[Document]:
 
 
 def _amounts(usages: list[dict[str, int]]) -> Document:
-    return {CPU: written(total(usages, CPU)), MEMORY: written(total(usages, MEMORY), like="1Ki")}
+    return {CPU_NAME: written(total(usages, CPU_NAME)), MEMORY_NAME: written(total(usages, MEMORY_NAME), like="1Ki")}
 
 
 def _measured(obj: Document, now: int) -> Document:

@@ -14,15 +14,16 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from bayplan.apiserver.admitting.quantities import written
-from bayplan.apiserver.statuses.usage import CPU, MEMORY, requested, total, usage_of
+from bayplan.apiserver.statuses.usage import requested, total, usage_of
 from bayplan.apiserver.storage.entries import Document
+from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.model.conditions import TRUE
 from bayplan.model.quantity import parse_quantity
 from bayplan.model.well_known import READY
 
 #: By how much the ratio of used to wanted may differ from 1 before anything is done.
 _TOLERANCE: Final = Fraction(1, 10)
-_KNOWN: Final = (CPU, MEMORY)
+_KNOWN: Final = (CPU_NAME, MEMORY_NAME)
 
 
 class NoMetricError(Exception):
@@ -57,7 +58,7 @@ def proposal_of(metric: Document, pods: Sequence[Document], replicas: int) -> Pr
     if not group.used:
         why = f"unable to get metrics for resource {resource}: no metrics returned from resource metrics API"
         raise NoMetricError("FailedGetResourceMetric", f"failed to get {resource} utilization: {why}")
-    average = written(_usage(group) // len(group.used), like="1Ki" if resource == MEMORY else "")
+    average = written(_usage(group) // len(group.used), like="1Ki" if resource == MEMORY_NAME else "")
     if target.get("averageUtilization"):
         for pod in pods:
             _request(pod, resource)
@@ -82,7 +83,7 @@ def _grouped(pods: Sequence[Document], resource: str) -> _Group:
         if phase in ("Failed", "Succeeded") or "deletionTimestamp" in pod["metadata"]:
             continue
         usages = usage_of(pod)
-        if phase == "Pending" or (resource == CPU and not _is_ready(pod)):
+        if phase == "Pending" or (resource == CPU_NAME and not _is_ready(pod)):
             group.unready.append(pod)
         elif usages is None:
             group.missing.append(pod)

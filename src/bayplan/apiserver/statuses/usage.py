@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from bayplan.apiserver.storage.entries import Document
+from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.model.quantity import parse_quantity
 
-CPU, MEMORY = "cpu", "memory"
-_ANNOTATIONS: Final = {CPU: "bayplan/cpu-usage", MEMORY: "bayplan/memory-usage"}
+_ANNOTATIONS: Final = {CPU_NAME: "bayplan/cpu-usage", MEMORY_NAME: "bayplan/memory-usage"}
 
 
 def usage_of(pod: Document) -> dict[str, dict[str, int]] | None:
