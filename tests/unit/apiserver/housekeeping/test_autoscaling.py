@@ -137,3 +137,17 @@ def test_it_looks_every_15_seconds() -> None:
     assert scaled.replicas == 1
     scaled.later(1)
     assert scaled.replicas == 3
+
+
+def test_whoever_asks_for_more_than_is_simulated_is_warned() -> None:
+    scaled = Scaled(1, "50m")
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    of_pods = {"metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "1"}}
+    spec = {"scaleTargetRef": reference, "maxReplicas": 2, "metrics": [{"type": "Pods", "pods": of_pods}]}
+    policies = [{"type": "Pods", "value": 1, "periodSeconds": 15}]
+    spec["behavior"] = {"scaleUp": {"policies": policies}}
+    answer = scaled.stage.api.answer("POST", AUTOSCALERS, {"metadata": {"name": "other"}, "spec": spec})
+    told = [value for name, value in answer.headers if name.lower() == "warning"]
+    assert len(told) == 2
+    assert "a metric of type Pods is stored, but has no effect" in told[0]
+    assert "spec.behavior.policies is stored, but has no effect" in told[1]

@@ -65,10 +65,10 @@ def _check_v1_update(new: Document, old: Document, faults: Faults) -> None:
 def _warn_of_what_is_not_simulated(document: Document, _old: Document | None) -> list[str]:
     metrics = _autoscaler_v2(document)["spec"].get("metrics") or []
     others = sorted({metric["type"] for metric in metrics if metric.get("type") != "Resource"})
-    warnings = [f"metrics of type {kind} are not simulated, and do not scale anything" for kind in others]
+    warnings = [f"a metric of type {kind} is stored, but has no effect: only Resource is simulated" for kind in others]
     behavior = document["spec"].get("behavior") or {}
     if any("policies" in (behavior.get(field) or {}) for field in ("scaleUp", "scaleDown")):
-        warnings.append("spec.behavior: stabilization windows take effect, but policies do not")
+        warnings.append("spec.behavior.policies is stored, but has no effect: stabilization windows have")
     return warnings
 
 
