@@ -24,6 +24,8 @@ APART = {
     "bayplan.apiserver.tables.building._OBJECT": "what a table includes, not a type of policies",
     "bayplan.worlds.starting_nodes._ZONES": "of a cluster that somebody starts, not of a benchmark",
     "bayplan.worlds.kubeconfig.NAME": "of a cluster in a kubeconfig, not of a part of a configuration",
+    "bayplan.apiserver.admitting.plugins.service_accounts.DEFAULT_ACCOUNT": "of accounts, not of namespaces",
+    "bayplan.controllers.workloads.job_policies.IGNORE": "an action of a Job's policy, not of spread constraints",
     "bayplan.analysis.simulation.results.comparison.PREEMPTION": "a kind of difference, not an end of a pod",
 }
 """Constants that equal others by chance, with what they are."""

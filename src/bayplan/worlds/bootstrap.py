@@ -51,15 +51,17 @@ def create(registry: Registry, document: Document, now: int, options: WriteOptio
 
 def add_missing_accounts(registry: Registry, now: int) -> None:
     """Creates the ServiceAccounts that pods and templates name: a dump of a cluster does not have them."""
+    named: dict[tuple[str, str], None] = {}
     for resource, path in _POD_SPECS.items():
         for document in registry.list(resource, ""):
             spec: Any = document
             for step in path:
                 spec = spec.get(step) or {}
-            name = spec.get("serviceAccountName")
-            if name:
-                meta = {"name": name, "namespace": document["metadata"]["namespace"]}
-                create(registry, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}, now)
+            if spec.get("serviceAccountName"):
+                named[document["metadata"]["namespace"], spec["serviceAccountName"]] = None
+    for namespace, name in named:
+        meta = {"name": name, "namespace": namespace}
+        create(registry, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}, now)
 
 
 def _priority_class(name: str, value: int) -> Document:

@@ -113,7 +113,9 @@ class HostedCluster:
             self._fill(documents, written)
             on_failure.pop_all()
         address = f"{hosting.host}:{self.port}"
-        self.application = Application(self.registry, hosting.token, self.clock, address)
+        self.application = Application(
+            self.registry, hosting.token, self.clock, address, with_metrics=hosting.with_controllers
+        )
         self.scheduler: Scheduler | None = None
         self._running: EmbeddedWorld | None = None
         self._started_at = self.clock()

@@ -65,6 +65,7 @@ def fetched(url: str, certificate: str = "") -> str:
         (["--event-ttl", "soon"], "invalid duration 'soon'; expected a duration such as 15s or 1m30s"),
         (["--event-ttl", "0s"], "--event-ttl: 0s: expected a time above zero"),
         (["--event-limit", "0"], "0 is not in the range x>=1"),
+        (["--disable-admission-plugins", "ServiceAccount,Other"], "'Other': can be turned off: ServiceAccount"),
         (["-f", "missing.yaml"], "missing.yaml: no such file or directory"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from bayplan.apiserver.housekeeping.autoscaling import PodAutoscaling
 from bayplan.apiserver.housekeeping.containers import ContainerRestarts
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.definitions import DefinitionEnding
@@ -40,6 +41,7 @@ def standard_parties(certificate: str = "") -> list[Housekeeper]:
         NodeTimeToLive(),
         KubeletReports(),
         ContainerRestarts(),
+        PodAutoscaling(),
         VolumeProtection(),
         PolicyTypes(),
         GarbageCollector(),

@@ -18,6 +18,8 @@ from bayplan.apiserver.http.accepting import form_of
 from bayplan.apiserver.http.bodies import check_length
 from bayplan.apiserver.http.connections import ABORT
 from bayplan.apiserver.http.information import Information
+from bayplan.apiserver.http.metrics import RESOURCES as METRICS
+from bayplan.apiserver.http.metrics import answer_metrics
 from bayplan.apiserver.http.requests import TEXT, Answer, Request, Stream, error_answer, query_of, segments_of
 from bayplan.apiserver.http.routing import Target, UnknownPath, target_of
 from bayplan.apiserver.http.sending import NOT_CACHED, Receive, Scope, Send, send_answer, send_pieces
@@ -50,13 +52,17 @@ class Application:
         token: the administrator's; every request must carry this or a ServiceAccount's.
         clock: the time in nanoseconds.
         address: host and port, as discovery reports them.
+        with_metrics: whether the metrics API is served.
     """
 
-    def __init__(self, registry: Registry, token: str, clock: Callable[[], int], address: str) -> None:
+    def __init__(
+        self, registry: Registry, token: str, clock: Callable[[], int], address: str, *, with_metrics: bool = False
+    ) -> None:
         self.registry = registry
         self._tokens = Tokens(token, registry)
         self._clock = clock
-        self._information = Information(registry, address)
+        self._with_metrics = with_metrics
+        self._information = Information(registry, address, METRICS if with_metrics else ())
         self._watches: set[Watch] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -134,6 +140,8 @@ class Application:
             found = self._information.answer(request)
             if found is not None:
                 return found
+        if self._with_metrics and (measured := answer_metrics(self.registry, request, self._clock())) is not None:
+            return measured
         if len(request.segments) < 2 or request.segments[0] not in _API:
             return _NOT_FOUND
         if not all(request.segments):

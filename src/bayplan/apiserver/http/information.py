@@ -46,7 +46,9 @@ class Information:
     that was begun for an older set of resources is kept with that set.
     """
 
-    def __init__(self, registry: Registry, address: str) -> None:
+    def __init__(self, registry: Registry, address: str, others: tuple[Resource, ...] = ()) -> None:
+        """`others` are served beside what is stored, and only discovery tells of them."""
+        self._others = others
         self._catalogue = registry.catalogue
         self._definitions = registry.definitions
         self._address = address
@@ -89,6 +91,7 @@ class Information:
         resources = discovery.in_discovery_order(self._catalogue.custom)
         if segments[0] == "openapi":
             return self._openapi(segments, resources, protobuf)
+        resources = (*resources, *self._others)
         if len(segments) == 1 and wants:
             version: Any = wants
             body = discovery.aggregated(resources, core=segments[0] == "api", version=version)

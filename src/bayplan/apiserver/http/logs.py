@@ -39,7 +39,7 @@ def read_log(registry: Registry, request: Request, target: Target, form: Form, n
         # The words of a real server that does not know how to reach the kubelet.
         raise InternalError("no preferred addresses found; known addresses: []")
     statuses = pod.get("status", {}).get(_FIELDS[field]) or ()
-    known = next((status for status in statuses if status["name"] == name), {})
+    known: Document = next((status for status in statuses if status["name"] == name), {})
     lines = [*_lines(pod, name, known, is_previous=request.flag("previous"))]
     return Answer(200, _selected(lines, request, now).encode(), _TEXT)
 

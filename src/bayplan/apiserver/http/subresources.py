@@ -20,6 +20,7 @@ from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.registry.scaling import ScalePaths, scale_of, scaled
 from bayplan.apiserver.registry.updating import check_location, check_namespace_of
 from bayplan.apiserver.registry.versions import served_form
+from bayplan.apiserver.schema.openapi_operations import CONNECTIONS
 from bayplan.apiserver.storage.entries import Document, encode_json
 from bayplan.apiserver.tables.autoscaling import SCALES
 from bayplan.apiserver.tables.building import one_row_table
@@ -29,12 +30,11 @@ Handler: TypeAlias = Callable[[Registry, Request, Target, Form, int], Answer]
 
 _SUCCESS: Final = encode_json({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
 _HALVES: Final = frozenset({"status", "ephemeralcontainers", "resize", "approval"})
-_NEED_A_KUBELET: Final = frozenset({"exec", "attach", "portforward", "proxy"})
 
 
 def needs_a_kubelet(target: Target) -> bool:
     """Whether a subresource is of no use without containers."""
-    return target.subresource in _NEED_A_KUBELET
+    return target.subresource in CONNECTIONS
 
 
 def handler_of(target: Target, verb: str) -> Handler:

@@ -97,7 +97,7 @@ _ON_OBJECT = {
 }
 _ON_SUBRESOURCE = _ON_OBJECT | {"create": _ON_COLLECTION["create"]}
 # Connections to a container or a server behind the API, with any method and no document.
-_CONNECTIONS = frozenset({"attach", "exec", "portforward", "proxy"})
+CONNECTIONS = frozenset({"attach", "exec", "portforward", "proxy"})
 
 
 def operations(resource: Resource) -> Iterator[Operation]:
@@ -117,7 +117,7 @@ def operations(resource: Resource) -> Iterator[Operation]:
         if verb in resource.verbs:
             yield _operation(resource, item, call)
     for subresource in resource.subresources:
-        if subresource.name not in _CONNECTIONS:
+        if subresource.name not in CONNECTIONS:
             yield from _operations_on(resource, subresource, f"{item}/{subresource.name}")
 
 

@@ -129,7 +129,7 @@ class _Members:
         rolling = (strategy.rolling_update if strategy is not None else None) or RollingUpdate()
         most = max(1, scaled_value(rolling.max_unavailable or 1, len(self._wanted), round_up=True))
         away = sum(1 for ordinal in self._wanted if not self._is_there(ordinal))
-        for ordinal in reversed(self._wanted[max(0, (rolling.partition or 0) - self._wanted.start) :]):
+        for ordinal in reversed(self._wanted[self._partition :]):
             pod = self._pods.get(ordinal)
             if pod is None or _is_terminating(pod) or self._is_current(pod):
                 continue
@@ -154,17 +154,33 @@ class _Members:
         return self._revisions.is_current(self._owner.metadata.uid, pod)
 
     def _create(self, ordinal: int) -> None:
-        meta = self._owner.metadata
-        if self._stamp is None:
-            revision = f"{meta.name}-{self._revisions.hash_of(meta.uid)}"
-            self._stamp = Stamp(self._owner.spec.template, self._owner, {REVISION_HASH: revision})
-        name = f"{meta.name}-{ordinal}"
-        pod = self._stamp.pod(name)
+        name = f"{self._owner.metadata.name}-{ordinal}"
+        pod = self._stamp_for(ordinal).pod(name)
         pod.metadata.labels |= {POD_NAME_LABEL: name, POD_INDEX_LABEL: str(ordinal)}
         for claim in mount_claims(pod, self._owner):
             if self._store.find(PersistentVolumeClaim, claim.metadata.namespace, claim.metadata.name) is None:
                 self._store.create(claim, self._now)
         self._pods[ordinal] = self._store.create(pod, self._now)
+
+    def _stamp_for(self, ordinal: int) -> Stamp:
+        """What pods of the ordinal are made with: below the partition, the template before the last change."""
+        meta = self._owner.metadata
+        before = self._revisions.before(meta.uid)
+        if before is not None and ordinal - self._wanted.start < self._partition:
+            hashed, template = before
+            if self._owner.status.current_revision == f"{meta.name}-{hashed}":
+                return Stamp(template, self._owner, {REVISION_HASH: f"{meta.name}-{hashed}"})
+        if self._stamp is None:
+            revision = f"{meta.name}-{self._revisions.hash_of(meta.uid)}"
+            self._stamp = Stamp(self._owner.spec.template, self._owner, {REVISION_HASH: revision})
+        return self._stamp
+
+    @property
+    def _partition(self) -> int:
+        """How many of the first ordinals an update leaves alone."""
+        strategy = self._owner.spec.update_strategy
+        rolling = strategy.rolling_update if strategy is not None else None
+        return 0 if rolling is None else rolling.partition or 0
 
     def _delete(self, ordinal: int, pod: Pod) -> None:
         deletion = delete_pod(self._store, pod, self._now)

@@ -67,6 +67,8 @@ class _Seen:
     template: PodTemplateSpec
     hashed: str
     has_changed: bool
+    before: tuple[str, PodTemplateSpec] | None = None
+    """The template that the owner had before, with its hash."""
 
 
 class Revisions:
@@ -85,13 +87,18 @@ class Revisions:
         if seen is None:
             self._seen[uid] = _Seen(template, template_hash(template), has_changed=False)
         elif seen.template is not template and seen.template != template:
-            self._seen[uid] = _Seen(template, template_hash(template), has_changed=True)
+            before = (seen.hashed, seen.template)
+            self._seen[uid] = _Seen(template, template_hash(template), has_changed=True, before=before)
 
     def forget(self, uid: str) -> None:
         self._seen.pop(uid, None)
 
     def hash_of(self, uid: str) -> str:
         return self._seen[uid].hashed
+
+    def before(self, uid: str) -> tuple[str, PodTemplateSpec] | None:
+        """Hash and template that the owner had before its current one, as far as it was seen to change."""
+        return self._seen[uid].before
 
     def is_current(self, uid: str, pod: Pod) -> bool:
         """Whether the pod is of its owner's current template."""

@@ -183,6 +183,24 @@ def test_partial_updates(strategy: UpdateStrategy, expected: dict[str, str]) -> 
     assert by_name(stage) == expected
 
 
+def test_a_pod_below_the_partition_comes_back_as_it_was() -> None:
+    """Of the template before the last change; one at or above the partition, and all others without one, are new."""
+    stage = running(3, update_strategy=UpdateStrategy(rolling_update=RollingUpdate(partition=2)))
+    use(stage)
+    for _ in range(5):
+        stage.stop_terminating()
+        stage.run_all()
+    label = stage.pod("db-1").metadata.labels[REVISION_HASH]
+    stage.evict("db-1", "db-2")
+    for _ in range(5):
+        stage.stop_terminating()
+        stage.run_all()
+    assert by_name(stage) == {"db-0": "1", "db-1": "1", "db-2": "2"}
+    assert stage.pod("db-1").metadata.labels[REVISION_HASH] == label
+    status = stage.get(StatefulSet, "db").status
+    assert (status.current_revision, status.current_replicas, status.updated_replicas) == (label, 2, 1)
+
+
 def test_several_at_once() -> None:
     """More pods than one may be exchanged at a time if the strategy says so."""
     stage = running(4, update_strategy=UpdateStrategy(rolling_update=RollingUpdate(max_unavailable="50%")))

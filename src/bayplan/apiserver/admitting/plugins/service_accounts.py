@@ -14,21 +14,20 @@ from typing import Final
 from bayplan.apiserver.admitting.cluster import SERVICE_ACCOUNTS, ClusterView
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.schema.resources import Resource
+from bayplan.controllers.budgets.evicting import MIRROR_ANNOTATION
 from bayplan.store.errors import Forbidden
+from bayplan.store.stamping import safe_encoded
 
 DEFAULT_ACCOUNT: Final = "default"
-_MIRROR: Final = "kubernetes.io/config.mirror"
 _MOUNT_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _VOLUME_PREFIX: Final = "kube-api-access-"
-#: Names end in five of these, so that no bad word comes of it. Upstream: apimachinery/pkg/util/rand.
-_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _TOKEN_SECONDS: Final = 3607
 _MODE: Final = 0o644
 
 
 def give_account(resource: Resource, pod: Document, name: str, cluster: ClusterView) -> None:
     meta, spec = pod["metadata"], pod["spec"]
-    if _MIRROR in (meta.get("annotations") or {}):
+    if MIRROR_ANNOTATION in (meta.get("annotations") or {}):
         return
     account_name = spec.get("serviceAccountName") or DEFAULT_ACCOUNT
     spec["serviceAccountName"] = spec["serviceAccount"] = account_name
@@ -72,12 +71,7 @@ def _mount_token(pod: Document) -> None:
 
 def _letters(uid: str) -> str:
     """Five letters that differ from pod to pod."""
-    number = int.from_bytes(hashlib.blake2b(uid.encode(), digest_size=8).digest())
-    letters = ""
-    for _ in range(5):
-        number, position = divmod(number, len(_LETTERS))
-        letters += _LETTERS[position]
-    return letters
+    return safe_encoded(int.from_bytes(hashlib.blake2b(uid.encode(), digest_size=8).digest()), 5)
 
 
 def _sources() -> Document:

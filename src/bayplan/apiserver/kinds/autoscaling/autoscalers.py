@@ -62,10 +62,20 @@ def _check_v1_update(new: Document, old: Document, faults: Faults) -> None:
     check_autoscaler_update(_autoscaler_v2(new), _autoscaler_v2(old), faults)
 
 
+def _warn_of_what_is_not_simulated(document: Document, _old: Document | None) -> list[str]:
+    metrics = _autoscaler_v2(document)["spec"].get("metrics") or []
+    others = sorted({metric["type"] for metric in metrics if metric.get("type") != "Resource"})
+    warnings = [f"a metric of type {kind} is stored, but has no effect: only Resource is simulated" for kind in others]
+    behavior = document["spec"].get("behavior") or {}
+    if any("policies" in (behavior.get(field) or {}) for field in ("scaleUp", "scaleDown")):
+        warnings.append("spec.behavior.policies is stored, but has no effect: stabilization windows have")
+    return warnings
+
+
 AUTOSCALER = Kind(
     "autoscaling/v2",
     "HorizontalPodAutoscaler",
-    without_effect="nothing is measured, and so nothing is scaled",
+    warn=_warn_of_what_is_not_simulated,
     defaults=default_autoscaler_v2,
     check=check_autoscaler,
     check_update=check_autoscaler_update,

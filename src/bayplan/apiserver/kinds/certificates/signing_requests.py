@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.keeping import keep
-from bayplan.apiserver.admitting.validation.certificates import check_signing_request
 from bayplan.apiserver.admitting.plugins.certificate_subjects import check_subject
+from bayplan.apiserver.admitting.validation.certificates import check_signing_request
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.selecting.selectable_fields import NAME_ONLY, SelectableFields, fields
 from bayplan.apiserver.tables.configuration import CERTIFICATE_SIGNING_REQUESTS
