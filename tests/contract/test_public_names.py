@@ -38,6 +38,7 @@ PUBLIC = {
     """,
     "bayplan.testing": """
         check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders would_wake try_pod
+        play_group_story
         cluster ClusterUser Faults LiveCluster Refusal
     """,
 }

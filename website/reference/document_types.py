@@ -321,6 +321,88 @@ class PendingPods(TypedDict):
     groups: list[PendingGroup]
 
 
+# ---------------------------------------------------------------- explain podgroup/NAME
+
+
+class GroupCondition(TypedDict):
+    """The condition PodGroupInitiallyScheduled as it would be."""
+
+    status: str
+    reason: str
+    message: str
+    observedGeneration: int | None
+
+
+class GroupPod(TypedDict):
+    """What a member would be told."""
+
+    node: str | None
+    nominated: str | None
+    reason: str | None
+    message: str | None
+    event: str | None
+    eventMessage: NotRequired[str]
+
+
+class GroupPlacement(TypedDict):
+    """A topology domain that was tried."""
+
+    name: str
+    nodes: list[str]
+    feasible: bool
+    message: str
+    pods: dict[str, str | None]
+    scores: NotRequired[dict[str, int]]
+    total: NotRequired[int]
+
+
+class GroupPreemption(TypedDict):
+    """Which pods would have to go."""
+
+    ran: bool
+    code: str
+    message: str
+    victims: list[str]
+    numPDBViolations: int
+    proposed: dict[str, str]
+    evicted: list[str]
+    placements: NotRequired[list[GroupPlacement]]
+    chosen: NotRequired[str | None]
+
+
+class UnfitMember(TypedDict):
+    """The first member that fits nowhere."""
+
+    pod: str
+    message: str
+
+
+class GroupHeldBack(TypedDict):
+    """Why a member may not enter the queue."""
+
+    code: str
+    plugin: str
+    reasons: list[str]
+
+
+class GroupExplanation(TypedDict):
+    """`bayplan explain podgroup/NAME`: what would become of a group if it were tried now."""
+
+    format: Literal["bayplan group explanation v1"]
+    group: str
+    queued: Literal["active", "gated", "incomplete", "absent"]
+    order: list[str]
+    condition: GroupCondition | None
+    pods: dict[str, GroupPod]
+    preemption: GroupPreemption | None
+    preEnqueue: NotRequired[dict[str, GroupHeldBack]]
+    requeued: NotRequired[dict[str, str]]
+    placements: NotRequired[list[GroupPlacement]]
+    chosen: NotRequired[str | None]
+    fitting: dict[str, str]
+    firstUnfit: UnfitMember | None
+
+
 # ---------------------------------------------------------------- place
 
 
@@ -889,6 +971,7 @@ class Version(TypedDict):
 DOCUMENTS = (
     Explanation,
     PendingPods,
+    GroupExplanation,
     Placement,
     WhatIf,
     Drain,

@@ -12,6 +12,7 @@ from itertools import islice
 
 from bayplan.client.paths import plural_of
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import ALL_KINDS
 from bayplan.model.near_matches import near
 from bayplan.model.well_known import DEFAULT_NAMESPACE
@@ -71,6 +72,14 @@ def parse_reference(text: str, namespace: str = DEFAULT_NAMESPACE) -> Reference:
         raise not_found(text, f"{error.kind!r} is not a kind that creates pods; expected one of: {kinds}") from error
     except ValueError as error:
         raise not_found(text, str(error).partition(": ")[2]) from error
+
+
+def group_named(text: str, namespace: str = DEFAULT_NAMESPACE) -> str:
+    """namespace/name of the PodGroup that `[NAMESPACE/]podgroup/NAME` names, "" if the text names something else."""
+    *before, kind, name = ("", *text.split("/"))
+    if _KINDS.get(kind.lower()) != PodGroup.__name__ or not name:
+        return ""
+    return f"{before[-1] if before and before[-1] else namespace}/{name}"
 
 
 def misread_kind(reference: Reference) -> str:

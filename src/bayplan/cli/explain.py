@@ -11,6 +11,7 @@ import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.explanation import PodExplanation
+from bayplan.analysis.references import group_named
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
 from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
@@ -20,10 +21,13 @@ from bayplan.cli.options import (
     call_extenders_option,
     note,
     note_extenders,
+    refuse_groups,
     selector_option,
 )
 from bayplan.cli.output import NAMES
+from bayplan.config.loading import load_configuration
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
+from bayplan.report.answers.groups import group_parts
 from bayplan.report.answers.pending import pending_parts
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.explain.node_drawing import nodes_to_draw
@@ -67,9 +71,13 @@ def command(
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web, prod/sts/db), which means the
     first of its pending pods, or the next pod it would create. A running pod is treated as if it were pending.
+    [NAMESPACE/]podgroup/NAME means all pods of a PodGroup together (Kubernetes 1.37, gate GenericWorkload).
     Without POD, lists the pending pods, with the reason of each.
     """
     cluster = asked.cluster(calls_extenders=True)
+    if pod is not None and (group := group_named(pod, asked.namespace)):
+        return _explain_group(asked, cluster, group)
+    refuse_groups(asked.feature_gates, cluster.release)
     if not call_extenders:
         note_extenders(asked.config, asked.feature_gates, cluster.release)
     if pod is None:
@@ -92,6 +100,23 @@ def command(
         tagged("explanation", document),
         names=(f"node/{node}" for node in document["feasible"]),
         page=partial(_page, why, document),
+    )
+    return EXIT_YES if why.fits else EXIT_NO
+
+
+def _explain_group(asked: Asked, cluster: Cluster, group: str) -> int:
+    configuration = load_configuration(asked.config, asked.feature_gates, release=cluster.release, with_groups=True)
+    if not configuration.gates.generic_workload:
+        how = "--kubernetes-version 1.37 --feature-gates GenericWorkload=true"
+        raise click.UsageError(f"pod groups are off by default; to explain podgroup/{group}, add {how}")
+    why = cluster.explain_group(group, asked.config, feature_gates=asked.feature_gates)
+    document = why.document()
+    write_answer(
+        asked,
+        f"bayplan explain podgroup/{group}",
+        group_parts(document),
+        tagged("group explanation", document),
+        names=(f"node/{node}" for node in dict.fromkeys(document["fitting"].values())),
     )
     return EXIT_YES if why.fits else EXIT_NO
 

@@ -28,6 +28,8 @@ Callback = TypeVar("Callback", bound=Callable[..., Any])
 _FILE_OPTIONS = ("-f", "--file")
 _TAKING_FILES = (*_FILE_OPTIONS, "--apply", "--pods")
 _KINDS_NAMED = 6
+#: Commands that decide on pod groups.
+_KNOWING_GROUPS = frozenset({"explain", "place", "simulate"})
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".gz", "/")
 
 
@@ -57,8 +59,9 @@ def repeat_file_option(arguments: list[str]) -> list[str]:
 
 def _check_feature_gates(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str:
     text = ",".join(value)
+    with_groups = ctx.command.name in _KNOWING_GROUPS
     try:
-        read_feature_gates(text, release_named(ctx.params.get("kubernetes_version")))
+        read_feature_gates(text, release_named(ctx.params.get("kubernetes_version")), with_groups=with_groups)
     except FeatureGateError as error:
         raise click.BadParameter(str(error), ctx, parameter) from error
     return text
@@ -181,6 +184,14 @@ def check_ties(ctx: click.Context, parameter: click.Parameter, value: str) -> st
     return value
 
 
+def refuse_groups(feature_gates: str, release: KubernetesRelease) -> None:
+    """For a question that knows no groups, of a command that has others that do."""
+    try:
+        read_feature_gates(feature_gates, release)
+    except FeatureGateError as error:
+        raise click.UsageError(f"{error}; ask about [NAMESPACE/]podgroup/NAME") from error
+
+
 def note(text: str) -> None:
     """Something worth knowing that is not the answer, on standard error."""
     click.echo(f"note: {visible(text)}", err=True)
@@ -201,7 +212,9 @@ def note_extenders(
     how_to_ask: str = "use --call-extenders",
 ) -> None:
     """Who has no say, though the configuration names it."""
-    extenders = () if config is None else load_configuration(config, feature_gates, release=release).extenders
+    if config is None:
+        return
+    extenders = load_configuration(config, feature_gates, release=release, with_groups=True).extenders
     if extenders:
         urls = listed([extender.url_prefix for extender in extenders], _KINDS_NAMED)
         note(f"the extenders in {config} are not called ({urls}); to call them, {how_to_ask}")

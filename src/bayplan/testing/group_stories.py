@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from bayplan.admission import admit
-from bayplan.analysis.group_explanation import plain_condition, plain_outcome, plain_preemption
+from bayplan.analysis.group_explanation import plain_condition, plain_preemption
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
@@ -120,8 +120,6 @@ class _Story:
         preemption = plain_preemption(attempt.preemption, view)
         self._attempted = {
             "group": attempt.key,
-            "order": [each.member.key for each in attempt.outcomes],
-            "pods": {each.member.key: plain_outcome(each) for each in attempt.outcomes},
             "condition": plain_condition(attempt.condition),
         }
         if preemption is not None:
@@ -130,18 +128,18 @@ class _Story:
 
     def _cycle(self, decision: Decision) -> Plain:
         evicted = sorted(action.pod for action in decision.actions if isinstance(action, Evict))
-        if decision.group:
-            return {**self._attempted, "evicted": evicted}
-        events = [action for action in decision.actions if isinstance(action, Emit) and action.pod == decision.pod]
+        tried = [each.pod for each in decision.members] if decision.group else [decision.pod]
+        events = {action.pod: action for action in decision.actions if isinstance(action, Emit)}
         return {
-            "pod": decision.pod,
-            "order": [decision.pod],
-            "pods": {decision.pod: self._outcome(decision, events[-1] if events else None)},
+            **(self._attempted if decision.group else {"pod": decision.pod}),
+            "order": tried,
+            "pods": {key: self._outcome(key, events.get(key)) for key in tried},
             "evicted": evicted,
         }
 
-    def _outcome(self, decision: Decision, event: Emit | None) -> Plain:
-        pod = self._objects["Pod", decision.pod]
+    def _outcome(self, key: str, event: Emit | None) -> Plain:
+        """What the pod's status says afterwards, and the last event about it."""
+        pod = self._objects["Pod", key]
         assert isinstance(pod, Pod)
         condition = find_condition(pod.status.conditions, POD_SCHEDULED)
         is_false = condition is not None and condition.status == "False"

@@ -141,6 +141,7 @@ def scheduler_for(head: dict[str, Any]) -> Scheduler:
             head.get("featureGates"),
             release=release_named(head.get("kubernetesVersion")),
             parked_max_ns=parked_max_ns,
+            with_groups=True,
         )
     except UnknownReleaseError as error:
         raise JournalError(f"line 1: kubernetesVersion: {error}") from error

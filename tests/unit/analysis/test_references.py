@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.analysis.references import Reference, close_matches, misread_kind, parse_reference, written
+from bayplan.analysis.references import Reference, close_matches, group_named, misread_kind, parse_reference, written
 from bayplan.model.errors import InvalidObject
 
 
@@ -63,3 +63,18 @@ def test_close_matches(wanted: Reference, expected: list[str]) -> None:
 )
 def test_a_kind_that_has_no_pods_of_its_own_is_pointed_out(text: str, is_misread: bool) -> None:
     assert bool(misread_kind(parse_reference(text))) is is_misread
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("podgroup/g", "team/g"),
+        ("prod/podgroup/g", "prod/g"),
+        ("prod/PodGroups/g", "prod/g"),
+        ("deployment/g", ""),
+        ("g", ""),
+        ("podgroup/", ""),
+    ],
+)
+def test_pod_groups_are_named_by_their_kind(text: str, key: str) -> None:
+    assert group_named(text, "team") == key

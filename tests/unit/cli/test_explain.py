@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
+from tests.unit.testing.test_group_stories import gang, node, pod
 
 from bayplan import Cluster
 from bayplan.cli.answering import with_source
@@ -185,3 +187,42 @@ def test_which_feature_gates_there_are_depends_on_the_version(bayplan: Bayplan, 
     gates = ["--feature-gates", "DRAFractionalCapacityRange=false"]
     assert bayplan("explain", "x", "-f", file, *gates, "--kubernetes-version", "1.37").code == 0
     assert "unrecognized feature gate" in bayplan("explain", "x", "-f", file, *gates).err
+
+
+GROUPS = ("--kubernetes-version", "1.37", "--feature-gates", "GenericWorkload=true")
+
+
+@pytest.fixture
+def gang_file(tmp_path: Path) -> str:
+    path = tmp_path / "gang.json"
+    objects = [node("a"), gang("g", 2), pod("x", "g", cpu="3"), pod("y", "g", cpu="3")]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    return str(path)
+
+
+def test_a_pod_group_is_explained_as_one(bayplan: Bayplan, gang_file: str) -> None:
+    said = bayplan("explain", "default/podgroup/g", "-f", gang_file, *GROUPS)
+    assert said.code == 1
+    assert said.first_line == "The group default/g does not fit now: 1 of 2 pods would find a node."
+    document = json.loads(bayplan("explain", "podgroup/g", "-f", gang_file, *GROUPS, "-o", "json").out)
+    assert document["format"] == "bayplan group explanation v1"
+    assert document["fitting"] == {"default/x": "a"}
+    assert document["firstUnfit"]["pod"] == "default/y"
+
+
+def test_groups_are_off_unless_asked_for(bayplan: Bayplan, gang_file: str) -> None:
+    said = bayplan("explain", "podgroup/g", "-f", gang_file)
+    assert said.code == 2
+    assert "add --kubernetes-version 1.37 --feature-gates GenericWorkload=true" in said.err
+
+
+def test_a_single_pod_is_not_explained_among_groups(bayplan: Bayplan, gang_file: str) -> None:
+    said = bayplan("explain", "x", "-f", gang_file, *GROUPS)
+    assert said.code == 2
+    assert "ask about [NAMESPACE/]podgroup/NAME" in said.err
+
+
+def test_a_group_that_is_not_there(bayplan: Bayplan, gang_file: str) -> None:
+    said = bayplan("explain", "podgroup/other", "-f", gang_file, *GROUPS)
+    assert said.code == 2
+    assert "podgroup/default/other: not found in the input" in said.err

@@ -212,7 +212,7 @@ class Preparation:
             return [self._fault(axis, f"no such plugin: {plugin}{hint}")]
         try:
             changed = with_setting(config, axis, value)
-            build_profiles(load_configuration(changed, self._base.feature_gates, release=releases[0]))
+            build_profiles(load_configuration(changed, self._base.feature_gates, release=releases[0], with_groups=True))
         except InvalidObject as error:
             unknown = [fault for fault in error.faults if any(word in fault.message for word in _UNKNOWN)]
             return [self._fault(axis, f"{fault.field}: {fault.message}") for fault in unknown]
