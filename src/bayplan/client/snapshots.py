@@ -17,6 +17,7 @@ import msgspec
 from bayplan.client.contract import ApiClient, Response, TransportError
 from bayplan.client.paths import list_path
 from bayplan.client.refusals import read_status
+from bayplan.client.server_version import server_version
 from bayplan.client.watched_kinds import INDISPENSABLE
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import KINDS, KindInfo
@@ -35,6 +36,7 @@ class Snapshot:
     pages: list[tuple[str, bytes]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     is_whole: bool = True  # the server showed every kind that it has
+    server_version: str | None = None  # `v1.36.4`
 
 
 class _ListMeta(msgspec.Struct, rename={"next_page": "continue", "version": "resourceVersion"}):
@@ -82,6 +84,7 @@ async def _read(client: ApiClient, version: str) -> Snapshot:
         for task in reading:
             task.cancel()
     snapshot.notes.sort()
+    snapshot.server_version = await server_version(client, _AGENT)
     return snapshot
 
 

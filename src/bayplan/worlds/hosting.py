@@ -113,13 +113,18 @@ class HostedCluster:
             self._fill(documents, written)
             on_failure.pop_all()
         address = f"{hosting.host}:{self.port}"
-        self.application = Application(self.registry, hosting.token, self.clock, address)
+        self.application = Application(self.registry, hosting.token, self.clock, address, hosting.configuration.release)
         self.scheduler: Scheduler | None = None
         self._running: EmbeddedWorld | None = None
         self._started_at = self.clock()
         if hosting.with_scheduler:
             self.scheduler = build_scheduler(hosting.configuration, started_at=self._started_at)
         self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
+
+    @property
+    def kubernetes_version(self) -> str:
+        """As `/version` and the scheduler have it: `1.36`."""
+        return self._hosting.configuration.release.version
 
     def _restore_registry(self, path: Path | None) -> None:
         try:

@@ -42,6 +42,8 @@ class Server:
     ) -> Response:
         assert method == "GET"
         url = urlsplit(path)
+        if path == "/version":
+            return Response(200, b'{"gitVersion":"v1.36.4"}', {})
         query = {name: values[0] for name, values in parse_qs(url.query).items()}
         self.asked.append((url.path, query))
         await asyncio.sleep(0)

@@ -25,6 +25,7 @@ from bayplan.apiserver.http.tokens import Tokens
 from bayplan.apiserver.http.watching import Watch, watch
 from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.registry import Registry
+from bayplan.config.releases import DEFAULT_RELEASE, KubernetesRelease
 from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
 
 #: A path may begin with this and the token.
@@ -50,13 +51,21 @@ class Application:
         token: the administrator's; every request must carry this or a ServiceAccount's.
         clock: the time in nanoseconds.
         address: host and port, as discovery reports them.
+        release: which version of Kubernetes the server says it is of.
     """
 
-    def __init__(self, registry: Registry, token: str, clock: Callable[[], int], address: str) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        token: str,
+        clock: Callable[[], int],
+        address: str,
+        release: KubernetesRelease = DEFAULT_RELEASE,
+    ) -> None:
         self.registry = registry
         self._tokens = Tokens(token, registry)
         self._clock = clock
-        self._information = Information(registry, address)
+        self._information = Information(registry, address, release)
         self._watches: set[Watch] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
