@@ -53,6 +53,7 @@ class KubernetesRelease:
     plugins: PluginSet  # those that run unless a file says otherwise
     implemented_points: Mapping[str, frozenset[str]]  # by plugin
     extension_points: tuple[str, ...]  # that a file may have, besides multiPoint
+    api_versions: Mapping[str, str]  # by kind, of those that have another one than in other releases
     has_pod_groups: bool  # bayplan knows how this version schedules them
 
     @property
@@ -76,6 +77,7 @@ RELEASES: Final[Mapping[str, KubernetesRelease]] = MappingProxyType(
                 DEFAULT_MULTI_POINT,
                 IMPLEMENTED_POINTS,
                 (*EXTENSION_POINTS, *PLACEMENT_POINTS),
+                {"DeviceTaintRule": "v1beta2"},
                 has_pod_groups=False,
             ),
             KubernetesRelease(
@@ -86,6 +88,7 @@ RELEASES: Final[Mapping[str, KubernetesRelease]] = MappingProxyType(
                 DEFAULT_MULTI_POINT_1_37,
                 IMPLEMENTED_POINTS_1_37,
                 (*EXTENSION_POINTS, *GROUP_EXTENSION_POINTS),
+                {"DeviceTaintRule": "v1"},
                 has_pod_groups=True,
             ),
         )

@@ -35,6 +35,7 @@ from bayplan.model.resource_claims import (
     ResourceSlice,
 )
 from bayplan.model.storage import CSIDriver, CSIDriverSpec, CSIStorageCapacity
+from bayplan.model.structs import replace
 from bayplan.testing.builders import claim, csi_node, node, pod, storage_class, volume
 
 FITS = "fits"
@@ -343,7 +344,7 @@ def test_what_a_gate_changes(case: Case) -> None:
     assert answers(cluster, case.gates) == case.otherwise
 
 
-def capacity(name: str, zone: str, size: str) -> CSIStorageCapacity:
+def capacity(name: str, zone: str, size: str | None) -> CSIStorageCapacity:
     return CSIStorageCapacity(
         metadata=ObjectMeta(name=name, namespace="default"),
         node_topology=LabelSelector(match_labels={"topology.kubernetes.io/zone": zone}),
@@ -367,6 +368,13 @@ TWO_DISKS = [
     claim("more").storage_class("made").storage("2Gi").obj(),
     pod("p").claim("data").claim("more").obj(),
 ]
+ONLY_MAXIMUM = [
+    *ZONES,
+    REPORTING,
+    capacity("in-x", "x", "10Gi"),
+    replace(capacity("in-y", "y", None), maximum_volume_size="2Gi"),
+    *WANTS_DISK,
+]
 FULLER_FIRST = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
 
 
@@ -379,6 +387,7 @@ FULLER_FIRST = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10
         pytest.param(LOCAL, None, {"a": 75, "b": 0}, id="existing volumes, by default the larger one"),
         pytest.param(LOCAL, FULLER_FIRST, {"a": 25, "b": 100}, id="existing volumes, the closest fit"),
         pytest.param([*ZONES, pod("p").obj()], None, {"a": 0, "b": 0}, id="no claims"),
+        pytest.param(ONLY_MAXIMUM, None, {"a": 90, "b": 0}, id="only maximumVolumeSize, where upstream panics"),
     ],
 )
 def test_storage_capacity_counts_in_the_score(
