@@ -175,10 +175,7 @@ def command(
     # Nodes or a trace can be all there is.
     given = ReadResult() if (templates or trace) and not (files or source.names_cluster) else source.read()
     cluster = _load_cluster(given, templates, trace, kubernetes_version)
-    check_gates(feature_gates, cluster.release)
-    if len(sources) > 1:  # a fault in the last one is better known before the first has run
-        for config in sources:
-            build_profiles(load_configuration(config, feature_gates, release=cluster.release, with_groups=True))
+    _check_configurations(sources, feature_gates, cluster)
     plans = load_timeline(timeline) if timeline else []
     gates = parse_gates(fail_on, cluster, KINDS)
     common = Options(
@@ -193,8 +190,6 @@ def command(
     runs = [replace(common, config=source, config_name=source or DEFAULT) for source in sources]
     with _journal_file(journal, sources[0]) as open_journal:
         results = _run_each(cluster, plans, runs, trace, open_journal)
-    if cluster.version_note:
-        note(cluster.version_note)
     if len(runs) > 1:
         return _show_several(results, gates, output, report)
     return _show_one(results[0], gates, output, report, parquet)
@@ -227,7 +222,16 @@ def _run_each(
             results.append(simulation.run(progress))
         if results[-1].interrupted:
             break
+    if cluster.version_note:
+        note(cluster.version_note)
     return results
+
+
+def _check_configurations(sources: Sequence[str | None], feature_gates: str, cluster: Cluster) -> None:
+    """Raises InvalidObject. A fault in the last one is better known before the first has run."""
+    check_gates(feature_gates, cluster.release)
+    for source in sources if len(sources) > 1 else ():
+        build_profiles(load_configuration(source, feature_gates, release=cluster.release, with_groups=True))
 
 
 def _show_one(
