@@ -15,7 +15,8 @@ from website.reference.schemas import FOLDER, file_name, schemas, text_of
 from bayplan.report.json_output import tagged
 
 SOURCES = REPOSITORY_ROOT / "src/bayplan"
-VERSION = {"bayplan": "1", "kubernetes": "v1", "python": "3", "numpy": "2", "compiled": True}
+VERSIONS = {"kubernetes": "v1", "kubernetesVersions": ["v1"], "python": "3", "numpy": "2"}
+VERSION = {"bayplan": "1", **VERSIONS, "compiled": True}
 
 
 def test_the_files_are_what_the_types_say() -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+from bayplan.analysis.simulation.results.differences import Comparison
+
 Amounts = dict[str, int]  # by resource
 
 
@@ -912,6 +914,74 @@ class Audit(TypedDict):
     nodes: int
 
 
+# ---------------------------------------------------------------- upgrade
+
+
+class UpgradeOutcome(TypedDict):
+    """What a pod gets from one scheduler; the message is empty for a pod that fits."""
+
+    node: str | None
+    victims: list[str]
+    message: str
+
+
+class UpgradeChange(TypedDict):
+    """What the other version's scheduler does otherwise; `gate` if a feature gate switches it."""
+
+    plugin: str
+    change: str
+    gate: str | None
+
+
+class UpgradePod(TypedDict):
+    """A pod that the schedulers do not agree on; `runsOn` is its node now."""
+
+    pod: str
+    workload: str
+    runsOn: str | None
+    kinds: list[Literal["node", "victims", "message"]]
+    before: UpgradeOutcome
+    after: UpgradeOutcome
+    causes: list[UpgradeChange]
+
+
+class UpgradeSetting(TypedDict):
+    """A feature gate or a field of the configuration that is refused, or that has another default."""
+
+    setting: str
+    text: str
+    refused: bool
+
+
+class UpgradeMetric(TypedDict):
+    """A name in rules or dashboards that the other version does not have."""
+
+    file: str
+    where: str
+    name: str
+    advice: str
+
+
+class Upgrade(TypedDict):
+    """`bayplan upgrade`: what another version of Kubernetes changes.
+
+    `compared` is false if the other version refuses the configuration. `simulation` is a comparison, as `bayplan
+    compare` prints it.
+    """
+
+    format: Literal["bayplan upgrade v1"]
+    fromVersion: str
+    toVersion: str
+    pending: int
+    running: int
+    compared: bool
+    pods: list[UpgradePod]
+    configuration: list[UpgradeSetting]
+    metrics: list[UpgradeMetric]
+    overTime: list[UpgradeChange]
+    simulation: NotRequired[Comparison]
+
+
 # ---------------------------------------------------------------- bench, version
 
 
@@ -963,6 +1033,7 @@ class Version(TypedDict):
     format: Literal["bayplan version v1"]
     bayplan: str
     kubernetes: str
+    kubernetesVersions: list[str]
     python: str
     numpy: str
     compiled: bool
@@ -983,6 +1054,7 @@ DOCUMENTS = (
     Capacity,
     Plan,
     Audit,
+    Upgrade,
     Benchmark,
     Version,
 )

@@ -41,6 +41,7 @@ QUESTIONS: dict[str, Sequence[str]] = {
     "capacity": (f"capacity --pod cpu=500m,memory=1Gi --replicas 100 -f {DEMO}",),
     "plan": ("plan --pods examples/plan/shop.yaml --nodes examples/plan/catalog.yaml",),
     "audit": (f"audit -f {DEMO}",),
+    "upgrade": (f"upgrade --to 1.37 -f {DEMO}",),
     "simulate": (f"simulate -f {DEMO}/cluster.yaml --timeline {DEMO}/story.timeline --until 1h",),
     "version": ("version",),
 }

@@ -23,9 +23,11 @@ from bayplan.analysis.tie_breaks import tie_break
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import ConfigSource, load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import NEWEST_RELEASE, ChosenRelease, KubernetesRelease, next_to, release_named
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
 from bayplan.core.queue.entrance import may_enter
+from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.reading import ReadResult, Sources, from_dicts, read
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.moving.defrag import Defrag
     from bayplan.analysis.answers.pending import PendingPods
     from bayplan.analysis.answers.planning.plan import NodePlan
+    from bayplan.analysis.answers.upgrading.upgrade import Upgrade
     from bayplan.analysis.answers.whatif import WhatIf
 
 
@@ -53,7 +56,11 @@ class Cluster(Shown, ClusterObjects):
 
     @classmethod
     def load(cls, *paths: str | Path, kubernetes_version: str | None = None) -> Cluster:
-        """From YAML or JSON files and directories; `-` is standard input. Raises InvalidObject."""
+        """From YAML or JSON files and directories; `-` is standard input. Raises InvalidObject.
+
+        The scheduler is that of `kubernetes_version` (`1.37`, `v1.36.4`), by default that of the cluster which was
+        dumped; with `nearest`, one that is close to it. If nothing says a version, it is the newest that is known.
+        """
         return cls.of(read(paths), kubernetes_version)
 
     @classmethod
@@ -70,6 +77,7 @@ class Cluster(Shown, ClusterObjects):
             result.sources,
             is_whole=result.is_whole,
             kubernetes_version=kubernetes_version,
+            recorded_version=result.kubernetes_version,
         )
 
     def like(self, objects: list[Object], sources: Sources | None = None) -> Cluster:
@@ -393,6 +401,43 @@ class Cluster(Shown, ClusterObjects):
 
         asking = Asking.about(self, config, feature_gates, foreign_victims, tell)
         return audit(asking, ignored=ignored, processes=processes)
+
+    def upgrade(
+        self,
+        to: str | None = None,
+        config: ConfigSource = None,
+        *,
+        rules: Sequence[str] = (),
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+        tell: Tell | None = None,
+    ) -> Upgrade:
+        """What changes when the cluster's Kubernetes becomes another version, by default the newest that is known?
+
+        Each pending pod, and each running one as if it were new, is decided on by both schedulers. `rules` are files
+        with Prometheus rules and Grafana dashboards. Raises InvalidObject if the cluster has that version already.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.upgrading.upgrade import upgrade  # noqa: PLC0415
+
+        release = NEWEST_RELEASE if to is None else release_named(to)
+        start = self.upgraded_from(release)
+        asking = Asking.about(start, config, feature_gates, foreign_victims, tell)
+        return upgrade(asking, release, config, feature_gates, rules)
+
+    def upgraded_from(self, to: KubernetesRelease) -> Cluster:
+        """The cluster before it becomes that version: of its own, or if that is not known, of the one next to it."""
+        if not self.version_is_assumed:
+            if to is self.release:
+                raise InvalidObject([Fault("", "", "", f"the cluster has Kubernetes v{to.version} already")])
+            return self
+        return self.under(next_to(to))
+
+    def under(self, release: KubernetesRelease) -> Cluster:
+        """The same objects under the scheduler of another version."""
+        other = copy(self)
+        other._chosen = ChosenRelease(release)
+        return other
 
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""

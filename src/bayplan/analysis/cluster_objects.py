@@ -23,7 +23,7 @@ from bayplan.analysis.profiles import fault_of
 from bayplan.analysis.references import POD, Reference, close_matches, misread_kind, not_found, parse_reference, written
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
 from bayplan.config.registry import queue_order
-from bayplan.config.releases import release_named
+from bayplan.config.releases import KubernetesRelease, choose_release
 from bayplan.controllers.budgets.status import fill_budget_status
 from bayplan.controllers.ownership import WORKLOADS, Ownership
 from bayplan.controllers.workloads.job_pods import is_finished
@@ -73,12 +73,14 @@ class ClusterObjects:
         *,
         is_whole: bool = False,
         kubernetes_version: str | None = None,
+        recorded_version: str | None = None,
     ) -> None:
         """Raises InvalidObject for objects that an API server would not admit, UnknownReleaseError for the version.
 
         `is_whole` says that the objects are everything a cluster has, so that what is not there does not exist.
+        `kubernetes_version` is what somebody asked for, `recorded_version` what the cluster says of itself.
         """
-        self.release = release_named(kubernetes_version)
+        self._chosen = choose_release(kubernetes_version, recorded_version)
         _name_pods(objects)
         #: What claims without a class get where the input says nothing about storage.
         self.assumed_class: StorageClass | None = missing_default_class(objects)
@@ -91,6 +93,21 @@ class ClusterObjects:
         self._is_whole = is_whole
         fill_budget_status(self.objects)
         self.pods: dict[str, Pod] = {object_key(obj): obj for obj in self.objects if isinstance(obj, Pod)}
+
+    @property
+    def release(self) -> KubernetesRelease:
+        """The version of Kubernetes whose scheduler decides."""
+        return self._chosen.release
+
+    @property
+    def version_is_assumed(self) -> bool:
+        """Whether neither the input nor anybody else says which version the cluster has."""
+        return self._chosen.is_assumed
+
+    @property
+    def version_note(self) -> str:
+        """What a reader of an answer should know about the choice of that version; "" if it was not in doubt."""
+        return self._chosen.note
 
     @property
     def kubernetes_version(self) -> str:

@@ -13,6 +13,7 @@ from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.memory import keep_memory
 from bayplan.cli.input_notes import note_input
 from bayplan.cli.options import (
+    check_gates,
     config_option,
     feature_gates_option,
     files_option,
@@ -62,6 +63,7 @@ class Asked:
         check_file("--report", self.report)
         keep_memory()
         cluster = Cluster.of(self.source.read(), self.kubernetes_version)
+        check_gates(self.feature_gates, cluster.release)
         note_input(cluster)
         if not calls_extenders:
             how_to_ask = "use explain or place with --call-extenders"

@@ -39,8 +39,9 @@ def command(kubeconfig: str | None, context: str | None, output_file: str | None
     containers, are not in the file.
     """
     check_file("--output-file", output_file)
-    objects = read_live(kubeconfig, context).objects
-    lines = dump_lines(anonymised(objects) if anonymise else objects)
+    live = read_live(kubeconfig, context)
+    objects = live.objects
+    lines = dump_lines(anonymised(objects) if anonymise else objects, live.kubernetes_version)
     if output_file is None:
         sys.stdout.buffer.writelines(lines)
         sys.stdout.buffer.flush()

@@ -19,6 +19,8 @@ _EXAMPLES = 3
 
 def note_input(cluster: Cluster) -> None:
     """All that a reader of an answer should know about the input."""
+    if cluster.version_note:
+        note(cluster.version_note)
     note_skipped(cluster.skipped)
     note_gaps(cluster.gaps)
     if cluster.assumed_class is not None:

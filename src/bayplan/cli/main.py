@@ -46,6 +46,7 @@ COMMANDS = {
     "capacity": "Count how many more pods of a kind fit, where, and what runs out first.",
     "plan": "Find the cheapest nodes of a catalog that hold pods.",
     "audit": "Find problems before they hurt, including the failure of any node.",
+    "upgrade": "Find out what another version of Kubernetes changes: pods, settings, metrics.",
     "simulate": "Simulate a cluster over time: which pods run, wait or get preempted.",
     "sweep": "Simulate one story under many settings and seeds: which differences are real.",
     "dump": "Write a live cluster to a file, optionally anonymised.",

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import click
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.cli.options import CommandWithFiles, config_option, files_option
+from bayplan.cli.options import CommandWithFiles, config_option, files_option, kubernetes_version_option
 from bayplan.cli.sources import Source, live_options
 
 _KEPT_S = 5.0
@@ -18,6 +18,7 @@ _KEPT_S = 5.0
 @files_option
 @live_options
 @config_option
+@kubernetes_version_option
 @click.option(
     "-n",
     "--namespace",
@@ -38,6 +39,7 @@ def command(
     kubeconfig: str | None,
     context: str | None,
     config: str | None,
+    kubernetes_version: str | None,
     namespace: str,
     address: str | None,
     max_bytes: int,
@@ -53,7 +55,7 @@ def command(
     from bayplan.assistant.server import make_server  # noqa: PLC0415
 
     source = Source(files, kubeconfig, context)
-    reading = _Reading(source)
+    reading = _Reading(source, kubernetes_version)
     reading.cluster()  # what cannot be read is better known now
     server = make_server(Questions(reading.cluster, config, namespace, max_bytes))
     if address is None:
@@ -68,14 +70,15 @@ def command(
 class _Reading:
     """The cluster: files are read once, a live cluster again unless that was moments ago."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, kubernetes_version: str | None) -> None:
         self._source = source
+        self._version = kubernetes_version
         self._cluster: Cluster | None = None
         self._read_at = 0.0
 
     def cluster(self) -> Cluster:
         is_old = self._source.is_live and time.monotonic() - self._read_at > _KEPT_S
         if self._cluster is None or is_old:
-            self._cluster = Cluster.of(self._source.read())
+            self._cluster = Cluster.of(self._source.read(), self._version)
             self._read_at = time.monotonic()
         return self._cluster

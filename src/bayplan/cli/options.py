@@ -16,7 +16,15 @@ import click
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.config.feature_gates import FeatureGateError, GateSettings, read_feature_gates
 from bayplan.config.loading import ConfigSource, load_configuration
-from bayplan.config.releases import DEFAULT_RELEASE, RELEASES, KubernetesRelease, UnknownReleaseError, release_named
+from bayplan.config.releases import (
+    DEFAULT_RELEASE,
+    NEAREST,
+    NEWEST_RELEASE,
+    RELEASES,
+    KubernetesRelease,
+    UnknownReleaseError,
+    release_named,
+)
 from bayplan.core.preemption.safety import ForeignVictims
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.hidden_characters import visible
@@ -60,16 +68,38 @@ def repeat_file_option(arguments: list[str]) -> list[str]:
 def _check_feature_gates(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str:
     text = ",".join(value)
     with_groups = ctx.command.name in _KNOWING_GROUPS
-    try:
-        read_feature_gates(text, release_named(ctx.params.get("kubernetes_version")), with_groups=with_groups)
-    except FeatureGateError as error:
-        raise click.BadParameter(str(error), ctx, parameter) from error
+    asked = ctx.params.get("kubernetes_version")
+    # Which gates there are depends on the version. The cluster may be yet to say it; `check_gates` follows.
+    releases = [release_named(asked)] if asked not in (None, NEAREST) else [*RELEASES.values()]
+    refused: list[FeatureGateError] = []
+    for release in releases:
+        try:
+            read_feature_gates(text, release, with_groups=with_groups)
+        except FeatureGateError as error:
+            refused.append(error)
+    if len(refused) == len(releases):
+        raise click.BadParameter(str(refused[-1]), ctx, parameter) from refused[-1]
     return text
+
+
+def check_gates(feature_gates: GateSettings, release: KubernetesRelease) -> None:
+    """Raises InvalidObject for `--feature-gates` that the version, which is known by now, does not have."""
+    try:
+        read_feature_gates(feature_gates, release)
+    except FeatureGateError as error:
+        raise bad_option("--feature-gates", f"{error} (Kubernetes v{release.version})") from error
 
 
 def _check_version(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     try:
-        return None if value is None else release_named(value).version
+        return value if value in (None, NEAREST) else release_named(value).version
+    except UnknownReleaseError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from error
+
+
+def _check_own_version(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+    try:
+        return release_named(value).version
     except UnknownReleaseError as error:
         raise click.BadParameter(str(error), ctx, parameter) from error
 
@@ -80,7 +110,17 @@ kubernetes_version_option = click.option(
     metavar="VERSION",
     is_eager=True,
     callback=_check_version,
-    help=f"Whose scheduler decides: {' or '.join(RELEASES)}. Default: {DEFAULT_RELEASE.version}.",
+    help=f"Whose scheduler decides: {', '.join(RELEASES)}, or {NEAREST} to the cluster's. Default: the cluster's own "
+    f"version, as its API server or dump says, else {NEWEST_RELEASE.version}.",
+)
+own_kubernetes_version_option = click.option(
+    "--kubernetes-version",
+    metavar="VERSION",
+    is_eager=True,
+    default=DEFAULT_RELEASE.version,
+    show_default=True,
+    callback=_check_own_version,
+    help=f"The cluster's version, which decides how pods are scheduled: {' or '.join(RELEASES)}.",
 )
 
 

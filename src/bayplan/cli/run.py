@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayplan.analysis.memory import keep_memory
-from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, run_options
+from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, provisional_configuration, run_options
 from bayplan.cli.upstream_flags import flag_values
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
@@ -31,10 +31,12 @@ from bayplan.client.http import HttpClient
 from bayplan.client.leading import LeaderClient
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.loggers import structlog
+from bayplan.client.server_version import found_version
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import choose_release
 from bayplan.config.scheduling import build_scheduler
 from bayplan.config.schema import ClientConnection
 from bayplan.config.writing import configuration_text
@@ -78,7 +80,7 @@ _GIVES_WAY_EVERY_S = 1.0
 def command(ctx: click.Context, /, **given: Any) -> None:
     """Schedule the pods of a Kubernetes cluster, with kube-scheduler's configuration and flags."""
     options = RunOptions(**given, flags=flag_values(ctx))
-    configuration = configuration_of(options)
+    configuration = provisional_configuration(options)
     if options.write_config_to is not None:
         Path(options.write_config_to).write_text(configuration_text(configuration), encoding="utf-8")
         click.echo(f"wrote the configuration to {options.write_config_to}", err=True)
@@ -106,9 +108,17 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
     stopping = _stop_on_signals()
     client = connect(configuration.client_connection.kubeconfig or None, options.context, server=options.master)
     try:
+        found = await found_version(client, stopping, _report)
+        if stopping.done():
+            return
+        chosen = choose_release(options.kubernetes_version, found)
+        if chosen.note:
+            _log.warning(chosen.note)
+        if chosen.release is not configuration.release:
+            configuration = configuration_of(options, chosen.release)
         metrics = _metrics(options.disabled_metrics) if options.secure_port else None
         process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
-        _announce(configuration, process.elector, client.host, is_shadow=options.shadow)
+        _announce(configuration, process.elector, client.host, found, is_shadow=options.shadow)
         if options.config is not None:
             _announce_json(configuration.client_connection)
         async with brief_collections() as collector:
@@ -363,11 +373,20 @@ def _report_findings(shadow: Shadow, options: RunOptions, now: int) -> None:
     show(terminal_parts(shadow_parts(found)), sys.stdout)
 
 
-def _announce(configuration: Configuration, elector: LeaderElector | None, server: str, *, is_shadow: bool) -> None:
+def _announce(
+    configuration: Configuration,
+    elector: LeaderElector | None,
+    server: str,
+    server_version: str | None,
+    *,
+    is_shadow: bool,
+) -> None:
     _log.info(
         "Running in shadow mode; nothing is written" if is_shadow else "Starting Kubernetes Scheduler",
         version=f"bayplan {version('bayplan')}",
+        kubernetes=f"v{configuration.release.version}",
         server=server,
+        server_version=server_version or "unknown",
         profiles=[profile.scheduler_name for profile in configuration.profiles],
         identity="" if elector is None else elector.identity,
         kinds=[kind.info.kind for kind in kinds_to_watch(configuration)],

@@ -15,14 +15,22 @@ import click
 
 from bayplan.cli.access_options import access_options
 from bayplan.cli.go_flags import GO_BOOL, GO_DURATION, GO_INT, PORT, list_option
-from bayplan.cli.options import config_option, feature_gates_option, kubernetes_version_option, note
+from bayplan.cli.options import (
+    bad_option,
+    check_gates,
+    config_option,
+    feature_gates_option,
+    kubernetes_version_option,
+    note,
+)
 from bayplan.cli.safety_options import safety_given, safety_options
-from bayplan.cli.upstream_flags import KUBERNETES, UNUSED_FLAGS, unused_flags, version_option
+from bayplan.cli.upstream_flags import UNUSED_FLAGS, unused_flags, version_option
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.own_settings import with_settings
-from bayplan.config.releases import release_named
+from bayplan.config.releases import NEAREST, RELEASES, KubernetesRelease, UnknownReleaseError, release_named
 from bayplan.core.preemption.safety import LIVE, UPSTREAM
 from bayplan.model.durations import Duration
+from bayplan.model.errors import InvalidObject
 from bayplan.serving.logs import LogFormat
 from bayplan.serving.port_settings import ALWAYS_ALLOWED, TLS_VERSIONS
 
@@ -56,9 +64,16 @@ def _dashed(arg: str) -> str:
 
 def _emulated(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     for value in values:
-        if value.rpartition("=")[2].removeprefix("v") != KUBERNETES:
-            raise click.UsageError(f"--emulated-version={value} is not supported: decisions are those of {KUBERNETES}")
+        try:
+            release_named(_emulates(value))
+        except UnknownReleaseError as error:
+            raise click.UsageError(f"--emulated-version={value} is not supported: {error}") from error
     return values
+
+
+def _emulates(value: str) -> str:
+    """`1.36` of `kube=1.36`."""
+    return value.rpartition("=")[2]
 
 
 _OPTIONS: tuple[Callable[[F], F], ...] = (
@@ -118,7 +133,9 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--kube-api-qps", type=float, help="Requests per second; ignored with --config. Default: 50."),
     click.option("--kube-api-burst", type=GO_INT, help="Burst of requests; ignored with --config. Default: 100."),
     list_option("--disabled-metrics", (), "Metrics to disable."),
-    click.option("--emulated-version", multiple=True, callback=_emulated, help=f"Only {KUBERNETES} is supported."),
+    click.option(
+        "--emulated-version", multiple=True, callback=_emulated, help="Only the version that decides is supported."
+    ),
     unused_flags,
     version_option,
     click.option(
@@ -234,12 +251,31 @@ def run_options(function: F) -> F:
     return function
 
 
-def configuration_of(options: RunOptions) -> Configuration:
+def provisional_configuration(options: RunOptions) -> Configuration:
+    """The configuration of the newest version that can have it, as long as the server has not said which it is of."""
+    if options.kubernetes_version not in (None, NEAREST):
+        return configuration_of(options, release_named(options.kubernetes_version))
+    refused: Exception | None = None
+    for release in reversed([*RELEASES.values()]):
+        try:
+            return configuration_of(options, release)
+        except InvalidObject as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
+
+
+def configuration_of(options: RunOptions, release: KubernetesRelease) -> Configuration:
     """The file, with what flags say instead. A shadow has no limits unless told: those it watches have none."""
+    check_gates(options.feature_gates, release)
+    for value in options.emulated_version:
+        if release_named(_emulates(value)) is not release:
+            message = f"{value} is not supported: decisions are those of {release.version}; use --kubernetes-version"
+            raise bad_option("--emulated-version", message)
     configuration = load_configuration(
         options.config,
         feature_gates=options.feature_gates,
-        release=release_named(options.kubernetes_version),
+        release=release,
         overrides={"leaderElection": _election_fields(options), "clientConnection": _connection_fields(options)},
         parked_max_ns=int(options.pod_max_in_unschedulable_pods_duration),
         safety=UPSTREAM if options.shadow else LIVE,

@@ -17,7 +17,6 @@ import click
 from bayplan import __version__
 from bayplan.apiserver.http.server import TlsFiles, listening_socket
 from bayplan.cli.run_options import RunOptions
-from bayplan.cli.upstream_flags import KUBERNETES
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
 from bayplan.client.leases import LeaderElector
@@ -134,7 +133,8 @@ def _pages(configuration: Configuration, shown: Shown, flags: Mapping[str, str])
         **metrics_pages(shown.metrics, lambda: _pod_resources(shown), health, started_at / SECOND),
     }
     if configuration.gates.component_statusz:
-        pages |= status_page(pages, f"{KUBERNETES}+bayplan.{__version__}", KUBERNETES, started_at)
+        kubernetes = configuration.release.version
+        pages |= status_page(pages, f"{kubernetes}+bayplan.{__version__}", kubernetes, started_at)
     return pages
 
 

@@ -26,6 +26,7 @@ from bayplan.cli.options import (
     CommandWithFiles,
     bad_option,
     call_extenders_option,
+    check_gates,
     fail_on_option,
     feature_gates_option,
     files_option,
@@ -50,7 +51,6 @@ from bayplan.cli.simulation_traces import given_trace, trace_options
 from bayplan.cli.sources import Source, live_options
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.config.releases import KubernetesRelease, release_named
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.model.durations import parse_span
@@ -168,14 +168,14 @@ def command(
     check_file("--report", report)
     check_file("--journal", journal)
     sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
-    if len(sources) > 1:
-        _check_several(sources, feature_gates, release_named(kubernetes_version), journal, parquet)
+    _check_single_run(sources, journal, parquet)
     safety, played = safety_given(others)
     trace = given_trace(**played)
     source = Source(files, kubeconfig, context)
     # Nodes or a trace can be all there is.
     given = ReadResult() if (templates or trace) and not (files or source.names_cluster) else source.read()
     cluster = _load_cluster(given, templates, trace, kubernetes_version)
+    _check_configurations(sources, feature_gates, cluster)
     plans = load_timeline(timeline) if timeline else []
     gates = parse_gates(fail_on, cluster, KINDS)
     common = Options(
@@ -195,20 +195,12 @@ def command(
     return _show_one(results[0], gates, output, report, parquet)
 
 
-def _check_several(
-    sources: Sequence[str | None],
-    feature_gates: str,
-    release: KubernetesRelease,
-    journal: str | None,
-    parquet: str | None,
-) -> None:
-    """Raises InvalidObject for options that need a single run, and for an invalid configuration."""
-    if journal is not None:
+def _check_single_run(sources: Sequence[str | None], journal: str | None, parquet: str | None) -> None:
+    """Raises InvalidObject for options that several runs cannot have."""
+    if len(sources) > 1 and journal is not None:
         raise bad_option("--journal", "works with a single run: give --config only once")
-    if parquet is not None:
+    if len(sources) > 1 and parquet is not None:
         raise bad_option("--parquet", "works with a single run: give --config only once, or use -o json")
-    for source in sources:
-        build_profiles(load_configuration(source, feature_gates, release=release, with_groups=True))
 
 
 def _run_each(
@@ -230,7 +222,16 @@ def _run_each(
             results.append(simulation.run(progress))
         if results[-1].interrupted:
             break
+    if cluster.version_note:
+        note(cluster.version_note)
     return results
+
+
+def _check_configurations(sources: Sequence[str | None], feature_gates: str, cluster: Cluster) -> None:
+    """Raises InvalidObject. A fault in the last one is better known before the first has run."""
+    check_gates(feature_gates, cluster.release)
+    for source in sources if len(sources) > 1 else ():
+        build_profiles(load_configuration(source, feature_gates, release=cluster.release, with_groups=True))
 
 
 def _show_one(
@@ -267,6 +268,7 @@ def _load_cluster(
         given.sources,
         is_whole=given.is_whole,
         kubernetes_version=kubernetes_version,
+        recorded_version=given.kubernetes_version,
     )
     note_skipped(cluster.skipped)
     if any(isinstance(obj, PodGroup) for obj in cluster.objects):

@@ -132,6 +132,7 @@ def read_live(kubeconfig: str | None, context: str | None) -> ReadResult:
     result = from_texts(snapshot.pages)
     result.objects.sort(key=_age)
     result.is_whole = snapshot.is_whole
+    result.kubernetes_version = snapshot.server_version
     return result
 
 
@@ -148,4 +149,5 @@ def _on_top(live: ReadResult, given: ReadResult) -> ReadResult:
     objects = [new.pop((type(obj), object_key(obj)), obj) for obj in live.objects]
     replaced = {id(obj) for obj in objects}
     objects += [obj for obj in given.objects if id(obj) not in replaced]
-    return ReadResult(objects, live.skipped + given.skipped, given.files, given.sources, live.is_whole)
+    skipped = live.skipped + given.skipped
+    return ReadResult(objects, skipped, given.files, given.sources, live.is_whole, live.kubernetes_version)

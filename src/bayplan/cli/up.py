@@ -33,8 +33,10 @@ from bayplan.cli.options import (
     feature_gates_option,
     files_option,
     note_extenders,
+    own_kubernetes_version_option,
 )
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import KubernetesRelease, release_named
 from bayplan.model.durations import Duration, format_duration
 from bayplan.model.reading import read_documents
 from bayplan.web.dashboard import Dashboard
@@ -127,6 +129,7 @@ def _switchable(ctx: click.Context, parameter: click.Parameter, value: str) -> f
     help=f"Admission plugins to turn off, separated by commas: {', '.join(SWITCHABLE)}.",
 )
 @config_option
+@own_kubernetes_version_option
 @feature_gates_option
 def command(
     listen: tuple[str, int],
@@ -143,12 +146,14 @@ def command(
     no_controllers: bool,
     disabled_plugins: frozenset[str],
     config: str | None,
+    kubernetes_version: str,
     feature_gates: str,
 ) -> None:
     """Run a cluster in this process: a Kubernetes API, a scheduler, controllers and simulated nodes."""
     host, port = listen
+    release = release_named(kubernetes_version)
     if not no_scheduler:
-        note_extenders(config, feature_gates, how_to_ask="use --no-scheduler, and bayplan run beside it")
+        note_extenders(config, feature_gates, release, how_to_ask="use --no-scheduler, and bayplan run beside it")
     folder = Path(tempfile.mkdtemp(prefix="bayplan-"))
     try:
         hosting = Hosting(
@@ -163,12 +168,12 @@ def command(
             events_max=event_limit,
             disabled_plugins=disabled_plugins,
             tls=_certificate(host, folder) if tls or not _is_loopback(host) else None,
-            configuration=(configuration := load_configuration(config, feature_gates=feature_gates)),
+            configuration=(configuration := load_configuration(config, feature_gates=feature_gates, release=release)),
             bugs=BugReports(_log_bug, head_of(configuration, config, feature_gates)),
         )
         path = _kubeconfig_path(kubeconfig_file, state, folder)
         front = partial(Dashboard.of, config=config, feature_gates=feature_gates)
-        cluster = _cluster(hosting, _starting_nodes(nodes, files), files, front)
+        cluster = _cluster(hosting, _starting_nodes(nodes, files, release), files, front)
         _write_kubeconfig(path, cluster, hosting)
         asyncio.run(_run(cluster, path, hosting.token))
     finally:
@@ -181,7 +186,7 @@ def _positive_ttl(ttl: Duration) -> int:
     return ttl
 
 
-def _starting_nodes(nodes: tuple[str, ...], files: tuple[str, ...]) -> list[Document]:
+def _starting_nodes(nodes: tuple[str, ...], files: tuple[str, ...], release: KubernetesRelease) -> list[Document]:
     if not nodes:
         nodes = ("0",) if files else ("3",)
     now = time.time_ns()
@@ -190,7 +195,8 @@ def _starting_nodes(nodes: tuple[str, ...], files: tuple[str, ...]) -> list[Docu
         if len(number) > len(str(NODES_MAX)) or int(number) > NODES_MAX:
             raise bad_option("--nodes", f"{number}: expected at most {NODES_MAX:,} nodes")
     templates = [each for each in nodes if not each.isdecimal()]
-    return [*plain_nodes(sum(map(int, numbers)), now), *documents_of(nodes_like(templates), now)]
+    plain = plain_nodes(sum(map(int, numbers)), now, release)
+    return [*plain, *documents_of(nodes_like(templates), now, release)]
 
 
 def _cluster(

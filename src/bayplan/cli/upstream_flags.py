@@ -15,12 +15,11 @@ from typing import Any, Final, TypeVar
 import click
 
 from bayplan import __version__
+from bayplan.config.releases import NEWEST_RELEASE
 from bayplan.model.durations import Duration, format_duration
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The version of Kubernetes whose scheduler this is.
-KUBERNETES: Final = "1.36"
 _KEPT = "bayplan.cli.upstream_flags"  # in the context: values of flags that nobody else gets
 
 
@@ -115,7 +114,7 @@ def version_option(function: F) -> F:
         if value not in ("true", "raw", "false"):
             raise click.UsageError(f"--version={value}: expected true, false or raw")
         if value != "false" and not ctx.resilient_parsing:
-            click.echo(f"Kubernetes v{KUBERNETES} (bayplan {__version__})")
+            click.echo(f"Kubernetes v{NEWEST_RELEASE.version} (bayplan {__version__})")
             ctx.exit()
 
     return click.option(

@@ -8,7 +8,7 @@ not show is reported by name.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import quote
 
@@ -17,6 +17,7 @@ import msgspec
 from bayplan.client.contract import ApiClient, Response, TransportError
 from bayplan.client.paths import list_path
 from bayplan.client.refusals import read_status
+from bayplan.client.server_version import server_version
 from bayplan.client.watched_kinds import INDISPENSABLE
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import KINDS, KindInfo
@@ -26,6 +27,7 @@ _TRIES: Final = 3
 _GONE, _TOO_NEW = 410, 504  # that version is no more, or not yet
 _NOT_FOUND, _FORBIDDEN = 404, 403
 _AGENT: Final = "snapshot"
+_STABLE: Final = "v1"
 
 
 @dataclass
@@ -35,6 +37,7 @@ class Snapshot:
     pages: list[tuple[str, bytes]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     is_whole: bool = True  # the server showed every kind that it has
+    server_version: str | None = None  # `v1.36.4`
 
 
 class _ListMeta(msgspec.Struct, rename={"next_page": "continue", "version": "resourceVersion"}):
@@ -82,6 +85,7 @@ async def _read(client: ApiClient, version: str) -> Snapshot:
         for task in reading:
             task.cancel()
     snapshot.notes.sort()
+    snapshot.server_version = await server_version(client, _AGENT)
     return snapshot
 
 
@@ -92,6 +96,8 @@ async def _read_kind(client: ApiClient, info: KindInfo, version: str, snapshot: 
     pages: list[tuple[str, bytes]] = []
     while query:
         response = await client.request("GET", f"{path}?{query}", agent=_AGENT)
+        if response.status == _NOT_FOUND and info.version != _STABLE:  # it may have become stable since
+            return await _read_kind(client, replace(info, version=_STABLE), version, snapshot)
         if not response.ok:
             note = _refusal(info, response, is_exact=bool(version))
             snapshot.is_whole = snapshot.is_whole and response.status == _NOT_FOUND
@@ -109,7 +115,8 @@ def _refusal(info: KindInfo, response: Response, *, is_exact: bool) -> str:
         raise _Expired
     if response.status == _NOT_FOUND and info.kind not in INDISPENSABLE:
         # What is not stable yet is off in most clusters.
-        return f"the server has no {info.kind} ({info.api_version})" if info.version == "v1" else ""
+        is_expected = KINDS[info.kind].version == _STABLE
+        return f"the server has no {info.kind} ({info.api_version})" if is_expected else ""
     message = read_status(response.body).message
     text = f"cannot list {info.kind} ({info.api_version}): {message or f'status {response.status}'}"
     if response.status == _FORBIDDEN and info.kind not in INDISPENSABLE:

@@ -6,10 +6,11 @@ and without them nothing can be decided. Says nothing about how they are watched
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bayplan.client.paths import list_path, plural_of
 from bayplan.config.loading import Configuration
+from bayplan.config.releases import KubernetesRelease
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
 from bayplan.model.kinds import KINDS, KindInfo
 
@@ -71,4 +72,11 @@ def kinds_to_watch(configuration: Configuration) -> list[WatchedKind]:
         needed.add("DeviceTaintRule")
     first = ("Namespace", "Node")
     others = sorted(needed - {*first, "Pod"})
-    return [watched_kind(kind) for kind in (*(k for k in first if k in needed or k == "Node"), *others, "Pod")]
+    kinds = [watched_kind(kind) for kind in (*(k for k in first if k in needed or k == "Node"), *others, "Pod")]
+    return [_as_served(kind, configuration.release) for kind in kinds]
+
+
+def _as_served(kind: WatchedKind, release: KubernetesRelease) -> WatchedKind:
+    """With the version of its API that the scheduler of this release asks for."""
+    version = release.api_versions.get(kind.info.kind)
+    return kind if version is None else replace(kind, info=replace(kind.info, version=version))

@@ -103,9 +103,7 @@ _NEW_POINTS_1_37: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("DynamicResources", "DefaultPreemption"), frozenset({POD_GROUP_POST_FILTER})),
 }
 IMPLEMENTED_POINTS_1_37: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {
-        name: points | _NEW_POINTS_1_37.get(name, frozenset()) for name, points in IMPLEMENTED_POINTS.items()
-    }
+    {name: points | _NEW_POINTS_1_37.get(name, frozenset()) for name, points in IMPLEMENTED_POINTS.items()}
 )
 
 # The plugins of pod groups, which run after all others, and what others do for groups.

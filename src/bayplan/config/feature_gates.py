@@ -59,9 +59,6 @@ def read_feature_gates(given: GateSettings, release: KubernetesRelease, *, with_
     Only those who decide on pod groups, `with_groups`, may switch them on.
     """
     settings = settings_of(given)
-    for name, value in settings.items():
-        if not isinstance(value, bool):
-            raise FeatureGateError(f"invalid value of {name}={value}, expected true or false")
     _raise_if_any(_faults(settings, release))
     gates = _resolved(settings, release)
     _raise_if_any(_unmet_dependencies(gates, release))
@@ -77,8 +74,29 @@ def read_feature_gates(given: GateSettings, release: KubernetesRelease, *, with_
 
 
 def settings_of(given: GateSettings) -> dict[str, bool]:
-    """As a dict, unchecked but for its form. Raises FeatureGateError."""
-    return _parsed(given) if isinstance(given, str) else dict(given or {})
+    """The settings by name, whether or not there are such gates. Raises FeatureGateError."""
+    settings = _parsed(given) if isinstance(given, str) else dict(given or {})
+    for name, value in settings.items():
+        if not isinstance(value, bool):
+            raise FeatureGateError(f"invalid value of {name}={value}, expected true or false")
+    return settings
+
+
+def refused_gates(settings: Mapping[str, bool], release: KubernetesRelease) -> dict[str, str]:
+    """Which of these a version would not start with, each with what it says; the rest can be set."""
+    refused: dict[str, str] = {}
+    for name, value in settings.items():
+        for message in _faults({name: value}, release):
+            refused[name] = message
+    while True:
+        left = {name: value for name, value in settings.items() if name not in refused}
+        try:
+            read_feature_gates(left, release)
+        except FeatureGateError as error:
+            culprit = next((name for name in left if name in str(error)), next(iter(left)))
+            refused[culprit] = str(error)
+        else:
+            return refused
 
 
 def field_of(name: str) -> str:

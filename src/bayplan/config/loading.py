@@ -25,7 +25,7 @@ from bayplan.config.feature_gates import GateSettings, read_feature_gates
 from bayplan.config.merge import MULTI_POINT, expand_plugins
 from bayplan.config.own_settings import read_own_settings
 from bayplan.config.plugin_loading import PluginClass, PluginError, find_plugin
-from bayplan.config.releases import DEFAULT_RELEASE, KubernetesRelease, default_plugins, implemented_points
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES, KubernetesRelease, default_plugins, implemented_points
 from bayplan.config.schema import (
     API_VERSION,
     ClientConnection,
@@ -81,6 +81,11 @@ class Configuration:
     file: KubeSchedulerConfiguration = field(default=KubeSchedulerConfiguration(), compare=False)
 
     @property
+    def release(self) -> KubernetesRelease:
+        """The version of Kubernetes whose scheduler this configures."""
+        return RELEASES[self.gates.release.version]
+
+    @property
     def client_connection(self) -> ClientConnection:
         return self.file.client_connection
 
@@ -97,7 +102,7 @@ class Configuration:
 
 def load_configuration(
     source: ConfigSource = None,
-    feature_gates: GateSettings = None,
+    feature_gates: GateSettings | FeatureGates = None,
     implements: Mapping[str, frozenset[str]] | None = None,
     *,
     release: KubernetesRelease = DEFAULT_RELEASE,
@@ -108,14 +113,18 @@ def load_configuration(
 ) -> Configuration:
     """The configuration in a file or dict, or the default one, of a Kubernetes version.
 
-    `implements` names the plugins there are; by default those of that version.
+    `implements` names the plugins there are; by default those of that version. Gates that have been read, as
+    `FeatureGates`, come with their version.
 
     `overrides` has fields of the file's objects (`{"leaderElection": {"leaderElect": False}}`) that flags set. `safety`
     holds where the file does not limit preemption itself. `with_groups` says that the caller decides on pod groups.
 
     Raises FeatureGateError for gates that cannot be set so.
     """
-    gates = read_feature_gates(feature_gates, release, with_groups=with_groups)
+    if isinstance(feature_gates, FeatureGates):
+        gates, release = feature_gates, RELEASES[feature_gates.release.version]
+    else:
+        gates = read_feature_gates(feature_gates, release, with_groups=with_groups)
     implements = implemented_points(gates) if implements is None else implements
     faults = Faults(str(source) if isinstance(source, str | Path) else "")
     file = _with_defaults(_read_file(source, overrides, release, faults))

@@ -30,12 +30,16 @@ from bayplan.config.known_gates_1_37 import DEPENDENCIES_1_37, KNOWN_GATES_1_37
 from bayplan.config.schema import PluginSet
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.release import V1_36, V1_37, Release
+from bayplan.model.errors import Fault, InvalidObject
 
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\+?(?:\.\d+)?(?:[-+].*)?")
 
 
-class UnknownReleaseError(ValueError):
+class UnknownReleaseError(InvalidObject):
     """A Kubernetes version that bayplan does not know."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__([Fault("", "", "", message)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,13 @@ class KubernetesRelease:
     """The scheduler of one minor version."""
 
     behavior: Release
+    recorded_from: str  # the patch version whose decisions were recorded, as an API server says it
     gates: Mapping[str, KnownGate]
     gate_dependencies: Mapping[str, tuple[str, ...]]
     plugins: PluginSet  # those that run unless a file says otherwise
     implemented_points: Mapping[str, frozenset[str]]  # by plugin
     extension_points: tuple[str, ...]  # that a file may have, besides multiPoint
+    api_versions: Mapping[str, str]  # by kind, of those that have another one than in other releases
     has_pod_groups: bool  # bayplan knows how this version schedules them
 
     @property
@@ -65,38 +71,106 @@ RELEASES: Final[Mapping[str, KubernetesRelease]] = MappingProxyType(
         for release in (
             KubernetesRelease(
                 V1_36,
+                "v1.36.4",
                 KNOWN_GATES,
                 DEPENDENCIES,
                 DEFAULT_MULTI_POINT,
                 IMPLEMENTED_POINTS,
                 (*EXTENSION_POINTS, *PLACEMENT_POINTS),
+                {"DeviceTaintRule": "v1beta2"},
                 has_pod_groups=False,
             ),
             KubernetesRelease(
                 V1_37,
+                "v1.37.0-rc.1",
                 KNOWN_GATES_1_37,
                 DEPENDENCIES_1_37,
                 DEFAULT_MULTI_POINT_1_37,
                 IMPLEMENTED_POINTS_1_37,
                 (*EXTENSION_POINTS, *GROUP_EXTENSION_POINTS),
+                {"DeviceTaintRule": "v1"},
                 has_pod_groups=True,
             ),
         )
     }
 )
+#: Whose API `bayplan up` serves, and whose journals do not name a version.
 DEFAULT_RELEASE: Final = RELEASES["1.36"]
+#: Whose scheduler decides about a cluster that does not say what it is.
+NEWEST_RELEASE: Final = list(RELEASES.values())[-1]
+#: In place of a version: that of the cluster if it is known, otherwise the one closest to it.
+NEAREST: Final = "nearest"
 
 
-def release_named(version: str | None) -> KubernetesRelease:
-    """The release of a version such as `1.36` or `v1.36.4`; of None the default. Raises UnknownReleaseError."""
-    if version is None:
-        return DEFAULT_RELEASE
-    match = _VERSION.fullmatch(version)
-    release = RELEASES.get(f"{match[1]}.{match[2]}") if match else None
+def release_named(version: str) -> KubernetesRelease:
+    """The release of a version such as `1.36`, `v1.37.0-rc.1` or `v1.36.4-gke.100`. Raises UnknownReleaseError."""
+    numbers = _numbers(version)
+    release = RELEASES.get(f"{numbers[0]}.{numbers[1]}") if numbers else None
     if release is None:
         known = " and ".join(RELEASES)
         raise UnknownReleaseError(f"Kubernetes {version} is not known; bayplan knows {known}")
     return release
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRelease:
+    """The release that decides about a cluster, and what its users should know of the choice."""
+
+    release: KubernetesRelease
+    note: str = ""
+    is_assumed: bool = False  # nothing says what it is
+
+
+def choose_release(asked: str | None, found: str | None) -> ChosenRelease:
+    """The release of a cluster, for a user who asked for a version, or for none.
+
+    Args:
+        asked: a version, `nearest`, or None for that of the cluster.
+        found: what the cluster's API server or its dump says; None if nothing does.
+
+    Raises UnknownReleaseError.
+    """
+    if asked is not None and asked != NEAREST:
+        return ChosenRelease(release_named(asked))
+    if found is None:
+        newest = NEWEST_RELEASE.version
+        why = "nothing says which version of Kubernetes the cluster has"
+        return ChosenRelease(
+            NEWEST_RELEASE, f"{why}: the scheduler of v{newest} decides (--kubernetes-version)", is_assumed=True
+        )
+    try:
+        return ChosenRelease(release_named(found))
+    except UnknownReleaseError as error:
+        if asked != NEAREST:
+            raise UnknownReleaseError(f"{error}; --kubernetes-version {NEAREST} takes the nearest of them") from None
+    nearest = _nearest(found)
+    what = f"the cluster has Kubernetes {found}, which bayplan does not know"
+    return ChosenRelease(nearest, f"{what}: the scheduler of v{nearest.version} decides")
+
+
+def next_to(release: KubernetesRelease) -> KubernetesRelease:
+    """The release before that one; of the oldest, the one after it."""
+    known = [*RELEASES.values()]
+    position = known.index(release)
+    return known[position - 1] if position else known[1]
+
+
+def _nearest(version: str) -> KubernetesRelease:
+    """The known release with the fewest minor versions in between."""
+    numbers = _numbers(version)
+    if numbers is None:
+        raise UnknownReleaseError(f"{version} is not a version of Kubernetes, such as v1.36.4")
+
+    def distance(release: KubernetesRelease) -> tuple[int, int]:
+        major, minor = map(int, release.version.split("."))
+        return abs(major - numbers[0]), abs(minor - numbers[1])
+
+    return min(RELEASES.values(), key=distance)
+
+
+def _numbers(version: str) -> tuple[int, int] | None:
+    match = _VERSION.fullmatch(version)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def default_plugins(gates: FeatureGates) -> PluginSet:

@@ -38,6 +38,8 @@ Sources: TypeAlias = Mapping[ObjectName, str]
 
 #: How large a file may be, decompressed: far larger than a dump of the largest clusters.
 BYTES_MAX = 512 * 1024 * 1024
+#: In the list of a dump: the version that the cluster's API server reported.
+VERSION_FIELD = "kubernetesVersion"
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -50,6 +52,7 @@ class ReadResult:
     files: list[str] = field(default_factory=list)
     sources: dict[ObjectName, str] = field(default_factory=dict)
     is_whole: bool = False  # every kind of a cluster was asked for, so that what is missing does not exist
+    kubernetes_version: str | None = None  # of the cluster, if the input says it: `v1.36.4`
 
 
 def read(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> ReadResult:
@@ -191,6 +194,7 @@ class _Header(msgspec.Struct, rename="camel"):
 
 class _Envelope(_Header):
     items: list[msgspec.Raw] | None = None
+    kubernetes_version: str | None = None  # in dumps
 
 
 _decode_header = msgspec.json.Decoder(_Header).decode
@@ -240,6 +244,7 @@ class _Collector:
             if not isinstance(items, list | NoneType):
                 self._fault(source, where, "items", f"expected a list, got {described(items)}")
                 return
+            self._note_version(source, where, value.get(VERSION_FIELD))
             defaults = _list_defaults(api_version, kind)
             for position, item in enumerate(items or ()):
                 self._add_parsed(source, f"{where}.items[{position}]", item, defaults)
@@ -269,11 +274,22 @@ class _Collector:
                 self._add_json_slowly(source, where, document)
                 continue
             if _is_list(envelope.kind, envelope.items):
+                self._note_version(source, where, envelope.kubernetes_version)
                 defaults = _list_defaults(envelope.api_version, envelope.kind)
                 for index, item in enumerate(envelope.items or ()):
                     self._add_raw(source, f"{where}.items[{index}]", item, defaults)
             else:
                 self._add_raw(source, where, document, ("", ""))
+
+    def _note_version(self, source: str, where: str, version: Any) -> None:
+        """What a dump says of its cluster."""
+        known = self.result.kubernetes_version
+        if not isinstance(version, str | NoneType):
+            self._fault(source, where, VERSION_FIELD, f"expected a string, got {described(version)}")
+        elif version is not None and known is not None and version != known:
+            self._fault(source, where, VERSION_FIELD, f"{version}, but other input is of {known}")
+        elif version is not None:
+            self.result.kubernetes_version = version
 
     def _add_raw(self, source: str, where: str, raw: msgspec.Raw | memoryview, defaults: tuple[str, str]) -> None:
         """The fast way: straight into the struct. Whatever that refuses goes the slow way."""

@@ -13,17 +13,27 @@ import msgspec
 
 from bayplan.analysis.anonymising.rules import ANNOTATIONS
 from bayplan.model.kinds import ALL_KINDS, Object
+from bayplan.model.reading import VERSION_FIELD
 
 
-def dump_lines(objects: Iterable[Object]) -> Iterator[bytes]:
-    """The lines of the file."""
-    yield b'{"apiVersion":"v1","kind":"List","items":[\n'
+def dump_lines(objects: Iterable[Object], kubernetes_version: str | None = None) -> Iterator[bytes]:
+    """The lines of the file, which says what version the cluster has if that is known."""
+    version = (
+        b""
+        if kubernetes_version is None
+        else b'"%s":%s,'
+        % (
+            VERSION_FIELD.encode(),
+            msgspec.json.encode(kubernetes_version),
+        )
+    )
+    yield b'{"apiVersion":"v1","kind":"List",%s"items":[\n' % version
     separator = b""
     for obj in objects:
-        version = ALL_KINDS[type(obj).__name__].api_version
+        api_version = ALL_KINDS[type(obj).__name__].api_version
         document = msgspec.to_builtins(obj)
         _trim(document)
-        yield separator + msgspec.json.encode({"apiVersion": version, **document})
+        yield separator + msgspec.json.encode({"apiVersion": api_version, **document})
         separator = b",\n"
     yield b"\n]}\n"
 

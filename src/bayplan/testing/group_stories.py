@@ -15,7 +15,7 @@ from bayplan.analysis.group_explanation import plain_condition, plain_preemption
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
-from bayplan.config.releases import release_named
+from bayplan.config.releases import choose_release
 from bayplan.core.actions import Action, Bind, ClearNomination, Emit, Evict, SetCondition, SetGroupCondition
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, ObjectAdded, ObjectChanged, ObjectRemoved
@@ -64,7 +64,7 @@ class _Story:
     """A scheduler and the objects it knows, by kind and key."""
 
     def __init__(self, feature_gates: GateSettings, kubernetes_version: str | None) -> None:
-        release = release_named(kubernetes_version)
+        release = choose_release(kubernetes_version, None).release
         configuration = load_configuration(None, feature_gates, release=release, with_groups=True)
         profiles = build_profiles(configuration)
         self._now = _STARTED_AT

@@ -13,7 +13,7 @@ from typing import Any, Final
 from bayplan.admission import admit
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
-from bayplan.config.releases import release_named
+from bayplan.config.releases import choose_release
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import Wakeups
@@ -66,7 +66,7 @@ def would_wake(
 def _scheduler_that_parked(
     objects: list[Object], pod: str, rejectors: tuple[str, ...], wakeups: Wakeups, kubernetes_version: str | None
 ) -> Scheduler:
-    configuration = load_configuration(None, release=release_named(kubernetes_version))
+    configuration = load_configuration(None, release=choose_release(kubernetes_version, None).release)
     profiles = build_profiles(configuration)
     scheduler = Scheduler(
         profiles, queue_order(profiles), started_at=_STARTED_AT, wakeups=wakeups, gates=configuration.gates

@@ -76,7 +76,8 @@ class Dashboard:
 
         feed = Feed(cluster.registry, queued_pods, time.time_ns)
         past = Past(cluster.storage, time.time_ns)
-        return cls(cluster.application, feed, past, Explainer(cluster.storage, config, feature_gates))
+        explainer = Explainer(cluster.storage, config, feature_gates, cluster.kubernetes_version)
+        return cls(cluster.application, feed, past, explainer)
 
     def close(self) -> None:
         """Ends whatever would keep the server from stopping."""

@@ -18,6 +18,7 @@ from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import ConfigSource
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.model.errors import InvalidObject
 from bayplan.report.answers.plain import plain_parts
 from bayplan.report.explain.explanation import explanation_parts
@@ -67,12 +68,20 @@ class Explainer:
         storage: where the documents are.
         config: the scheduler's configuration.
         feature_gates: its feature gates.
+        kubernetes_version: its version; None: the one that the API server is of.
     """
 
-    def __init__(self, storage: Storage, config: ConfigSource = None, feature_gates: GateSettings = None) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        kubernetes_version: str | None = None,
+    ) -> None:
         self._storage = storage
         self._config = config
         self._feature_gates = feature_gates
+        self._version = kubernetes_version or DEFAULT_RELEASE.version
         self._busy = asyncio.Semaphore(1)
 
     async def explain(self, namespace: str, name: str, when: str) -> Document:
@@ -90,7 +99,7 @@ class Explainer:
 
     def _work_out(self, current: list[Document], later: Sequence[Change], key: str) -> Document:
         try:
-            cluster = Cluster.from_objects(documents_before(current, later))
+            cluster = Cluster.from_objects(documents_before(current, later), self._version)
             if key not in cluster.pods:
                 raise NotFound.of(RULES["Pod"], key.partition("/")[2])
             document = cluster.explain(key, self._config, feature_gates=self._feature_gates).document()

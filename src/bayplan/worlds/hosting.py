@@ -114,7 +114,12 @@ class HostedCluster:
             on_failure.pop_all()
         address = f"{hosting.host}:{self.port}"
         self.application = Application(
-            self.registry, hosting.token, self.clock, address, with_metrics=hosting.with_controllers
+            self.registry,
+            hosting.token,
+            self.clock,
+            address,
+            hosting.configuration.release,
+            with_metrics=hosting.with_controllers,
         )
         self.scheduler: Scheduler | None = None
         self._running: EmbeddedWorld | None = None
@@ -122,6 +127,11 @@ class HostedCluster:
         if hosting.with_scheduler:
             self.scheduler = build_scheduler(hosting.configuration, started_at=self._started_at)
         self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
+
+    @property
+    def kubernetes_version(self) -> str:
+        """As `/version` and the scheduler have it: `1.36`."""
+        return self._hosting.configuration.release.version
 
     def _restore_registry(self, path: Path | None) -> None:
         try:

@@ -107,11 +107,10 @@ def head_of(configuration: Configuration, config: str | None, feature_gates: str
         "safety": asdict(configuration.safety),
         "config": None if config is None else read_document(Path(config), Faults(config)),
         "podMaxInUnschedulablePodsNs": configuration.parked_max_ns,
+        "kubernetesVersion": configuration.gates.release.version,
     }
     if feature_gates:
         head["featureGates"] = feature_gates
-    if (version := configuration.gates.release.version) != DEFAULT_RELEASE.version:
-        head["kubernetesVersion"] = version
     if configuration.extenders:
         head["extenders"] = True
     return head
@@ -139,7 +138,7 @@ def scheduler_for(head: dict[str, Any]) -> Scheduler:
         configuration = load_configuration(
             config,
             head.get("featureGates"),
-            release=release_named(head.get("kubernetesVersion")),
+            release=release_named(head.get("kubernetesVersion", DEFAULT_RELEASE.version)),
             parked_max_ns=parked_max_ns,
             with_groups=True,
         )

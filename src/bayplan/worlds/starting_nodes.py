@@ -8,12 +8,11 @@ from typing import Final
 import msgspec
 
 from bayplan.apiserver.storage.entries import Document
+from bayplan.config.releases import DEFAULT_RELEASE, KubernetesRelease
 from bayplan.model.node import Node
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import ARCHITECTURE, HOSTNAME, OPERATING_SYSTEM, READY, ZONE
 
-#: Which release the nodes claim to be of: that whose behaviour the cluster has.
-VERSION: Final = "v1.36.4"
 _ZONES: Final = ("zone-a", "zone-b", "zone-c")
 _AMOUNTS: Final = {"cpu": "4", "memory": "16Gi", "pods": "110", "ephemeral-storage": "100Gi"}
 _LABELS: Final = {ARCHITECTURE: "amd64", OPERATING_SYSTEM: "linux"}
@@ -24,7 +23,6 @@ _INFO: Final = {
     "kernelVersion": "simulated",
     "osImage": "bayplan",
     "containerRuntimeVersion": "bayplan://simulated",
-    "kubeletVersion": VERSION,
     "kubeProxyVersion": "",
     "operatingSystem": "linux",
     "architecture": "amd64",
@@ -36,16 +34,16 @@ _PRESSURES: Final = (
 )
 
 
-def plain_nodes(number: int, now: int) -> list[Document]:
-    """So many nodes of one size, spread over three zones."""
+def plain_nodes(number: int, now: int, release: KubernetesRelease = DEFAULT_RELEASE) -> list[Document]:
+    """So many nodes of one size, spread over three zones; their kubelets are of that release."""
     names = [f"node-{position + 1}" for position in range(number)]
     return [
-        _node(name, {ZONE: _ZONES[position % len(_ZONES)]}, _AMOUNTS, position, now)
+        _node(name, {ZONE: _ZONES[position % len(_ZONES)]}, _AMOUNTS, position, now, release)
         for position, name in enumerate(names)
     ]
 
 
-def documents_of(nodes: Iterable[Node], now: int) -> list[Document]:
+def documents_of(nodes: Iterable[Node], now: int, release: KubernetesRelease = DEFAULT_RELEASE) -> list[Document]:
     """Nodes that were described, as kubelets would report them."""
     return [
         _node(
@@ -54,6 +52,7 @@ def documents_of(nodes: Iterable[Node], now: int) -> list[Document]:
             {name: str(amount) for name, amount in node.status.allocatable.items()},
             position,
             now,
+            release,
             taints=[msgspec.to_builtins(taint) for taint in node.spec.taints],
         )
         for position, node in enumerate(nodes)
@@ -61,7 +60,13 @@ def documents_of(nodes: Iterable[Node], now: int) -> list[Document]:
 
 
 def _node(
-    name: str, labels: dict[str, str], amounts: dict[str, str], position: int, now: int, taints: Sequence[Document] = ()
+    name: str,
+    labels: dict[str, str],
+    amounts: dict[str, str],
+    position: int,
+    now: int,
+    release: KubernetesRelease,
+    taints: Sequence[Document] = (),
 ) -> Document:
     return {
         "apiVersion": "v1",
@@ -77,7 +82,7 @@ def _node(
                 {"type": "Hostname", "address": name},
             ],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
-            "nodeInfo": _INFO,
+            "nodeInfo": {**_INFO, "kubeletVersion": release.recorded_from},
         },
     }
 

@@ -295,8 +295,7 @@ class TestForeignVictims:
         assert plain["preemption"]["candidates"] == {}
         assert plain["preemption"]["record"]["foreignPods"] == 1
         assert plain["message"] == (
-            "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: "
-            "0/1 nodes are available: 1 Insufficient cpu."
+            "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Insufficient cpu."
         )
 
     def test_the_configuration_may_say_so(self) -> None:

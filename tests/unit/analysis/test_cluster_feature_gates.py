@@ -35,10 +35,16 @@ from bayplan.model.resource_claims import (
     ResourceSlice,
 )
 from bayplan.model.storage import CSIDriver, CSIDriverSpec, CSIStorageCapacity
+from bayplan.model.structs import replace
 from bayplan.testing.builders import claim, csi_node, node, pod, storage_class, volume
 
 FITS = "fits"
 SHARE_OR_NOT = {True: asks("gpu", capacity={"memory": "1Gi"}), False: asks("gpu")}
+
+
+def of_1_36(objects: list[Object]) -> Cluster:
+    """Most gates here have other defaults, or none to change, in later versions."""
+    return Cluster(objects, kubernetes_version="1.36")
 
 
 def answers(cluster: Cluster, gates: str) -> dict[str, Any]:
@@ -221,7 +227,7 @@ DEVICE_CASES = {
     ],
 )
 def test_requests_that_a_gate_forbids(gates: str, ask: DeviceRequest, message: str) -> None:
-    cluster = Cluster(devices(shared("gpu-0", "4Gi"), ask=ask))
+    cluster = of_1_36(devices(shared("gpu-0", "4Gi"), ask=ask))
     assert cluster.explain("p").fits
     refused = cluster.explain("p", feature_gates=gates).to_dict()
     assert message in refused.get("error", "") or message in refused["message"]
@@ -232,7 +238,7 @@ def test_the_older_allocator_knows_no_distinct_attribute() -> None:
     objects = devices(device("gpu-0", model="x"), ask=ONE)
     asked = next(obj for obj in objects if isinstance(obj, ResourceClaim))
     asked.spec.devices.constraints = [DeviceConstraint(distinct_attribute=f"{GPU_DRIVER}/model")]
-    cluster = Cluster(objects)
+    cluster = of_1_36(objects)
     assert cluster.explain("p", feature_gates="DRAConsumableCapacity=false").fits
     error = cluster.explain("p", feature_gates=f"DRAConsumableCapacity=false,{NO_CONDITIONS}").to_dict()["error"]
     assert "constraint #0: empty constraint (unsupported constraint type?)" in error
@@ -240,22 +246,22 @@ def test_the_older_allocator_knows_no_distinct_attribute() -> None:
 
 def test_a_shared_device_is_taken_as_a_whole_without_consumable_capacity() -> None:
     """Also by a claim that was given a share before the gate was switched off."""
-    cluster = Cluster(devices(shared("gpu-0", "4Gi"), ask=asks("gpu")))
+    cluster = of_1_36(devices(shared("gpu-0", "4Gi"), ask=asks("gpu")))
     for gates, fits in (("", True), ("DRAConsumableCapacity=false", False)):
         taken = held(claim_of("other", SHARE), "a", "gpu-0")
         assert taken.status.allocation is not None
         (result,) = taken.status.allocation.devices.results
         result.share_id, result.consumed_capacity = "some-share", {"memory": "1Gi"}
-        crowded = Cluster([*devices(shared("gpu-0", "4Gi"), ask=SHARE_OR_NOT[fits]), taken])
+        crowded = of_1_36([*devices(shared("gpu-0", "4Gi"), ask=SHARE_OR_NOT[fits]), taken])
         assert crowded.explain("p", feature_gates=gates).fits is fits
         assert cluster.explain("p", feature_gates=gates).fits
 
 
 def test_lists_are_values_of_attributes() -> None:
-    cluster = Cluster(devices(listing("gpu-0", regions=["west", "east"]), ask=IN_EAST))
+    cluster = of_1_36(devices(listing("gpu-0", regions=["west", "east"]), ask=IN_EAST))
     assert "undeclared reference" in cluster.explain("p").to_dict()["error"]
     assert cluster.explain("p", feature_gates="DRAListTypeAttributes=true").fits
-    elsewhere = Cluster(devices(listing("gpu-0", regions=["west"]), ask=IN_EAST))
+    elsewhere = of_1_36(devices(listing("gpu-0", regions=["west"]), ask=IN_EAST))
     assert not elsewhere.explain("p", feature_gates="DRAListTypeAttributes=true").fits
 
 
@@ -333,12 +339,12 @@ for_host_network.spec.host_users = False  # type: ignore[union-attr]
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_what_a_gate_changes(case: Case) -> None:
-    cluster = Cluster(case.objects)
+    cluster = of_1_36(case.objects)
     assert answers(cluster, "") == case.by_default
     assert answers(cluster, case.gates) == case.otherwise
 
 
-def capacity(name: str, zone: str, size: str) -> CSIStorageCapacity:
+def capacity(name: str, zone: str, size: str | None) -> CSIStorageCapacity:
     return CSIStorageCapacity(
         metadata=ObjectMeta(name=name, namespace="default"),
         node_topology=LabelSelector(match_labels={"topology.kubernetes.io/zone": zone}),
@@ -362,6 +368,13 @@ TWO_DISKS = [
     claim("more").storage_class("made").storage("2Gi").obj(),
     pod("p").claim("data").claim("more").obj(),
 ]
+ONLY_MAXIMUM = [
+    *ZONES,
+    REPORTING,
+    capacity("in-x", "x", "10Gi"),
+    replace(capacity("in-y", "y", None), maximum_volume_size="2Gi"),
+    *WANTS_DISK,
+]
 FULLER_FIRST = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
 
 
@@ -374,6 +387,7 @@ FULLER_FIRST = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10
         pytest.param(LOCAL, None, {"a": 75, "b": 0}, id="existing volumes, by default the larger one"),
         pytest.param(LOCAL, FULLER_FIRST, {"a": 25, "b": 100}, id="existing volumes, the closest fit"),
         pytest.param([*ZONES, pod("p").obj()], None, {"a": 0, "b": 0}, id="no claims"),
+        pytest.param(ONLY_MAXIMUM, None, {"a": 90, "b": 0}, id="only maximumVolumeSize, where upstream panics"),
     ],
 )
 def test_storage_capacity_counts_in_the_score(
@@ -385,7 +399,7 @@ def test_storage_capacity_counts_in_the_score(
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"pluginConfig": [{"name": "VolumeBinding", "args": args}]}],
     }
-    found = Cluster(objects).explain("p", config, feature_gates={"StorageCapacityScoring": True}).to_dict()
+    found = of_1_36(objects).explain("p", config, feature_gates={"StorageCapacityScoring": True}).to_dict()
     assert {name: scores["VolumeBinding"] for name, scores in found["scores"].items()} == expected
-    plain = Cluster(objects).explain("p").to_dict()
+    plain = of_1_36(objects).explain("p").to_dict()
     assert all("VolumeBinding" not in scores for scores in plain["scores"].values())

@@ -81,7 +81,6 @@ def test_a_pod_that_may_not_preempt_keeps_its_nomination() -> None:
     [
         pytest.param(pod("waiting"), False, id="ours"),
         pytest.param(pod("waiting").scheduler("another"), True, id="of-another-scheduler"),
-        pytest.param(pod("waiting").gate("later"), True, id="gated"),
     ],
 )
 def test_only_pods_in_the_queue_have_a_node_kept_for_them(waiting: PodBuilder, makes_room: bool) -> None:

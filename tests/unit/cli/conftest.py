@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import pytest
 from tests.support.documents import check_document
 
+from bayplan.analysis.cluster_objects import ClusterObjects
 from bayplan.cli.main import run
 from bayplan.testing.building import Builder
 
@@ -41,6 +42,17 @@ def signals() -> Iterator[None]:
     yield
     for number, handler in handlers.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def says_version() -> None:
+    """For tests about the note that no version is known, which would be in the way of all others."""
+
+
+@pytest.fixture(autouse=True)
+def version_is_taken_for_granted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "says_version" not in request.fixturenames:
+        monkeypatch.setattr(ClusterObjects, "version_note", "")
 
 
 @pytest.fixture

@@ -12,7 +12,9 @@ from tests.unit.testing.test_group_stories import gang, node, pod
 
 from bayplan import Cluster
 from bayplan.cli.answering import with_source
+from bayplan.model.reading import from_dicts
 from bayplan.report.answers.terminal import terminal_parts
+from bayplan.report.cluster_dump import dump_lines
 from bayplan.report.explain.explanation import explanation_parts
 from bayplan.report.json_output import tagged
 from bayplan.report.terminal import rendered
@@ -170,7 +172,8 @@ def test_feature_gates_are_heeded_or_refused_by_name(bayplan: Bayplan, file_of: 
 def test_the_kubernetes_version_is_that_of_the_scheduler_that_decides(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(make.node("a").capacity(cpu="1"), make.pod("x").cpu("2"))
     words = "no new claims to deallocate"
-    assert words in bayplan("explain", "x", "-f", file, "--details").out
+    assert words in bayplan("explain", "x", "-f", file, "--details", "--kubernetes-version", "v1.36.4-gke.100").out
+    assert words not in bayplan("explain", "x", "-f", file, "--details").out
     told = bayplan("explain", "x", "-f", file, "--kubernetes-version", "v1.37.1")
     assert f"Next: bayplan fix default/x -f {file} --kubernetes-version 1.37" in told.out
     assert words not in bayplan("explain", "x", "-f", file, "--details", "--kubernetes-version", "1.37").out
@@ -186,7 +189,58 @@ def test_which_feature_gates_there_are_depends_on_the_version(bayplan: Bayplan, 
     file = file_of(make.node("a").capacity(cpu="1"), make.pod("x").cpu("1"))
     gates = ["--feature-gates", "DRAFractionalCapacityRange=false"]
     assert bayplan("explain", "x", "-f", file, *gates, "--kubernetes-version", "1.37").code == 0
-    assert "unrecognized feature gate" in bayplan("explain", "x", "-f", file, *gates).err
+    assert bayplan("explain", "x", "-f", file, *gates).code == 0
+    older = bayplan("explain", "x", "-f", file, *gates, "--kubernetes-version", "1.36")
+    assert (older.code, "unrecognized feature gate" in older.err) == (2, True)
+
+
+def dump_of(tmp_path: Path, version: str | None) -> str:
+    """A dump of a cluster that is too small for the pod `x`."""
+    things = from_dicts([make.node("a").capacity(cpu="1").dict(), make.pod("x").cpu("2").dict()]).objects
+    file = tmp_path / "dump.json"
+    file.write_bytes(b"".join(dump_lines(things, version)))
+    return str(file)
+
+
+def test_a_dump_says_which_version_its_cluster_has(bayplan: Bayplan, tmp_path: Path, says_version: None) -> None:
+    older = bayplan("explain", "x", "-f", dump_of(tmp_path, "v1.36.4"), "--details")
+    assert "no new claims to deallocate" in older.out
+    assert "Kubernetes" not in older.err
+    file = dump_of(tmp_path, "v1.37.0-rc.1")
+    assert "no new claims to deallocate" not in bayplan("explain", "x", "-f", file, "--details").out
+    gates = bayplan("explain", "x", "-f", file, "--feature-gates", "SidecarContainers=true")
+    said = "--feature-gates: unrecognized feature gate: SidecarContainers (Kubernetes v1.37)"
+    assert (gates.code, said in gates.err) == (2, True)
+
+
+def test_where_nothing_says_a_version_the_newest_decides_and_that_is_noted(
+    bayplan: Bayplan, tmp_path: Path, says_version: None
+) -> None:
+    said = bayplan("explain", "x", "-f", dump_of(tmp_path, None))
+    assert "note: nothing says which version of Kubernetes the cluster has: the scheduler of v1.37 decides" in said.err
+
+
+def test_a_cluster_of_an_unknown_version_is_refused_unless_the_nearest_will_do(
+    bayplan: Bayplan, tmp_path: Path, says_version: None
+) -> None:
+    file = dump_of(tmp_path, "v1.39.2")
+    refused = bayplan("explain", "x", "-f", file)
+    assert (refused.code, refused.out) == (2, "")
+    assert "Kubernetes v1.39.2 is not known; bayplan knows 1.36 and 1.37; --kubernetes-version nearest" in refused.err
+    nearest = bayplan("explain", "x", "-f", file, "--kubernetes-version", "nearest")
+    assert nearest.out.startswith(bayplan("explain", "x", "-f", file, "--kubernetes-version", "1.37").first_line)
+    assert "v1.39.2, which bayplan does not know: the scheduler of v1.37 decides" in nearest.err
+    file = dump_of(tmp_path, "v1.30.0")
+    nearest = bayplan("explain", "x", "-f", file, "--kubernetes-version", "nearest", "--details")
+    assert "no new claims to deallocate" in nearest.out
+
+
+def test_dumps_of_two_versions_do_not_go_together(bayplan: Bayplan, tmp_path: Path) -> None:
+    one = Path(dump_of(tmp_path, "v1.36.4")).rename(tmp_path / "one.json")
+    other = tmp_path / "other.json"
+    other.write_bytes(b"".join(dump_lines(from_dicts([make.node("b").dict()]).objects, "v1.37.0")))
+    said = bayplan("explain", "x", "-f", str(one), str(other))
+    assert (said.code, "kubernetesVersion: v1.37.0, but other input is of v1.36.4" in said.err) == (2, True)
 
 
 GROUPS = ("--kubernetes-version", "1.37", "--feature-gates", "GenericWorkload=true")

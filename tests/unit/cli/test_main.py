@@ -219,8 +219,9 @@ def test_standard_streams_may_be_closed(closed: str, tmp_path: Path) -> None:
     code = "from bayplan.cli.main import main; main()"
     write = f"{sys.executable} -c '{code}' demo --write {tmp_path / 'demo'} {closed}"
     assert subprocess.run(["sh", "-c", write], check=False, capture_output=True).returncode == 0
-    place = f"{sys.executable} -c '{code}' place -f {tmp_path / 'demo' / 'cluster.yaml'} {closed}"
+    asked = "place --kubernetes-version 1.37"
+    place = f"{sys.executable} -c '{code}' {asked} -f {tmp_path / 'demo' / 'cluster.yaml'} {closed}"
     done = subprocess.run(["sh", "-c", place], check=False, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
-    read = f"{sys.executable} -c '{code}' place -f - {closed}"
+    read = f"{sys.executable} -c '{code}' {asked} -f - {closed}"
     assert subprocess.run(["sh", "-c", read], check=False, stdin=subprocess.DEVNULL).returncode == 2

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, run_options
+from bayplan.config.releases import NEWEST_RELEASE
 from bayplan.core.preemption.safety import LIVE, UPSTREAM, ForeignVictims, PreemptionSafety
 
 CONFIGURATION = """
@@ -30,7 +31,7 @@ def safety_of(*arguments: str) -> PreemptionSafety:
     @click.command(cls=RunCommand)
     @run_options
     def command(**given: Any) -> None:
-        found.append(configuration_of(RunOptions(**given, flags={})).safety)
+        found.append(configuration_of(RunOptions(**given, flags={}), NEWEST_RELEASE).safety)
 
     result = CliRunner().invoke(command, list(arguments))
     assert result.exit_code == 0, result.output

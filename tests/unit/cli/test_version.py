@@ -13,7 +13,7 @@ from .conftest import Bayplan
 
 def test_the_versions_that_matter(bayplan: Bayplan) -> None:
     said = bayplan("version")
-    assert said.first_line == f"bayplan {__version__}, decides like kube-scheduler v1.36"
+    assert said.first_line == f"bayplan {__version__}, decides like kube-scheduler v1.36 or v1.37"
     assert f"Python {platform.python_version()}" in said.out
 
 

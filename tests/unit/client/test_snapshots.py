@@ -42,6 +42,8 @@ class Server:
     ) -> Response:
         assert method == "GET"
         url = urlsplit(path)
+        if path == "/version":
+            return Response(200, b'{"gitVersion":"v1.36.4"}', {})
         query = {name: values[0] for name, values in parse_qs(url.query).items()}
         self.asked.append((url.path, query))
         await asyncio.sleep(0)
@@ -149,3 +151,17 @@ def test_who_may_not_list_namespaces_reads_the_others() -> None:
     found = snapshot_of(Server(namespaces=(403, "no")))
     assert len(found.pages) == len(KINDS)
     assert found.notes == ["cannot list Namespace (v1): no; answers may be wrong without them"]
+
+
+def test_the_version_is_what_the_server_says() -> None:
+    assert snapshot_of(Server()).server_version == "v1.36.4"
+
+
+def test_a_kind_that_became_stable_is_read_as_such() -> None:
+    class Newer(Server):
+        def answer(self, path: str, query: dict[str, str]) -> tuple[int, Any]:
+            return (404, {}) if "/v1beta2/" in path else super().answer(path, query)
+
+    server = Newer()
+    assert snapshot_of(server).is_whole
+    assert "/apis/resource.k8s.io/v1/devicetaintrules" in [path for path, _ in server.asked]

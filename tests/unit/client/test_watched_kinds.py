@@ -8,6 +8,7 @@ import pytest
 
 from bayplan.client.watched_kinds import kinds_to_watch, watched_kind
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import RELEASES
 
 #: As kube-scheduler v1.36 was seen to ask for them.
 RECORDED = [
@@ -69,3 +70,9 @@ def test_a_kind_that_no_plugin_looks_at_is_not_watched(plugins: tuple[str, ...],
 def test_taint_rules_of_devices_are_watched_where_their_gate_is_on() -> None:
     assert "DeviceTaintRule" in watched(feature_gates={"DRADeviceTaintRules": True})
     assert watched_kind("DeviceTaintRule").path == "/apis/resource.k8s.io/v1beta2/devicetaintrules"
+
+
+@pytest.mark.parametrize(("version", "path"), [("1.36", None), ("1.37", "/apis/resource.k8s.io/v1/devicetaintrules")])
+def test_device_taint_rules_are_stable_since_1_37(version: str, path: str | None) -> None:
+    paths = [kind.path for kind in kinds_to_watch(load_configuration(release=RELEASES[version]))]
+    assert [each for each in paths if "devicetaintrules" in each] == ([] if path is None else [path])

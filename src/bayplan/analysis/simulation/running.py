@@ -36,7 +36,6 @@ from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import ConfigSource, Configuration, load_configuration
 from bayplan.config.own_settings import SafetySettings, with_settings
 from bayplan.config.registry import build_profiles
-from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision, Outcome
@@ -153,11 +152,10 @@ class Simulation:
             "startedAt": self.started_at,
             "wakeups": self.wakeups.value,
             "safety": asdict(configuration.safety),
+            "kubernetesVersion": self._release.version,
         }
         if self.options.feature_gates:
             head["featureGates"] = self.options.feature_gates
-        if self._release is not DEFAULT_RELEASE:
-            head["kubernetesVersion"] = self._release.version
         if self._extenders:
             head["extenders"] = True
         self._journal = journal(head) if journal is not None else None

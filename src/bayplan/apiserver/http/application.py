@@ -27,6 +27,7 @@ from bayplan.apiserver.http.tokens import Tokens
 from bayplan.apiserver.http.watching import Watch, watch
 from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.registry import Registry
+from bayplan.config.releases import DEFAULT_RELEASE, KubernetesRelease
 from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
 
 #: A path may begin with this and the token.
@@ -53,16 +54,24 @@ class Application:
         clock: the time in nanoseconds.
         address: host and port, as discovery reports them.
         with_metrics: whether the metrics API is served.
+        release: which version of Kubernetes the server says it is of.
     """
 
     def __init__(
-        self, registry: Registry, token: str, clock: Callable[[], int], address: str, *, with_metrics: bool = False
+        self,
+        registry: Registry,
+        token: str,
+        clock: Callable[[], int],
+        address: str,
+        release: KubernetesRelease = DEFAULT_RELEASE,
+        *,
+        with_metrics: bool = False,
     ) -> None:
         self.registry = registry
         self._tokens = Tokens(token, registry)
         self._clock = clock
         self._with_metrics = with_metrics
-        self._information = Information(registry, address, METRICS if with_metrics else ())
+        self._information = Information(registry, address, release, METRICS if with_metrics else ())
         self._watches: set[Watch] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -14,18 +14,12 @@ from bayplan.apiserver.schema import discovery, openapi_v2, openapi_v2_protobuf,
 from bayplan.apiserver.schema.openapi_schemas import V2, V3
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import encode_json
+from bayplan.config.releases import KubernetesRelease
 from bayplan.model.media_types import JSON
 from bayplan.store.errors import NotFound
 
 OPENAPI_V2_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-VERSION: Final = {
-    "major": "1",
-    "minor": "36",
-    "emulationMajor": "1",
-    "emulationMinor": "36",
-    "minCompatibilityMajor": "1",
-    "minCompatibilityMinor": "35",
-    "gitVersion": "v1.36.4",
+_BUILD: Final = {
     "gitCommit": "$Format:%H$",
     "gitTreeState": "",
     "buildDate": "2026-01-01T00:00:00Z",
@@ -46,12 +40,15 @@ class Information:
     that was begun for an older set of resources is kept with that set.
     """
 
-    def __init__(self, registry: Registry, address: str, others: tuple[Resource, ...] = ()) -> None:
+    def __init__(
+        self, registry: Registry, address: str, release: KubernetesRelease, others: tuple[Resource, ...] = ()
+    ) -> None:
         """`others` are served beside what is stored, and only discovery tells of them."""
         self._others = others
         self._catalogue = registry.catalogue
         self._definitions = registry.definitions
         self._address = address
+        self._version = version_document(release)
         self._generation = -1
         self._answers: dict[tuple[str, ...], Answer] = {}
 
@@ -63,7 +60,7 @@ class Information:
         if segments[0] in _HEALTH:
             return Answer(200, b"ok", TEXT)
         if segments == ("version",):
-            return Answer(200, msgspec.json.format(encode_json(VERSION), indent=2))
+            return Answer(200, msgspec.json.format(encode_json(self._version), indent=2))
         if len(segments) <= _LENGTHS.get(segments[0], 0):
             return self._cached(request)
         return None
@@ -159,3 +156,18 @@ def _json(body: Any) -> Answer:
 def _with_etag(answer: Answer) -> Answer:
     digest = hashlib.sha512(answer.body).hexdigest().upper()
     return answer._replace(headers=(("etag", f'"{digest}"'), ("vary", "Accept")))
+
+
+def version_document(release: KubernetesRelease) -> dict[str, str]:
+    """What `/version` says of a server of that release."""
+    major, minor = release.version.split(".")
+    return {
+        "major": major,
+        "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(int(minor) - 1),
+        "gitVersion": release.recorded_from,
+        **_BUILD,
+    }
