@@ -3,8 +3,8 @@
 `bayplan.Cluster` answers questions about a cluster: why a pod is pending, where pods would go, who would be evicted.
 `bayplan.simulate` runs a cluster through time, `bayplan.load_trace` reads pods to come for it, `bayplan.compare`
 compares runs, `bayplan.sweep` does many of them, and `bayplan.write_report` writes a page about any of these. Input
-that cannot be used raises `bayplan.InvalidObject`. All are imported on first use only, so that `bayplan --help` and plain
-imports of one part stay fast. Plugin authors need `bayplan.plugin` and `bayplan.testing`; every other module is
+that cannot be used raises `bayplan.InvalidObject`. All are imported on first use only, so that `bayplan --help` and
+plain imports of one part stay fast. Plugin authors need `bayplan.plugin` and `bayplan.testing`; every other module is
 internal.
 """
 

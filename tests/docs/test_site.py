@@ -26,7 +26,7 @@ from bayplan.config.writing import configuration_document
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Commands with `-o json` whose documents are results of runs that take long, and are told of in guides.
-NOT_ASKED = {"compare", "bench"}
+NOT_ASKED = {"compare", "bench", "sweep"}
 
 
 def sections(page: str) -> dict[str, str]:

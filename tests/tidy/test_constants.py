@@ -18,6 +18,7 @@ APART = {
     "bayplan.admission.priority.HIGHEST_USER_VALUE": "the highest priority of a user's class, no time",
     "bayplan.model.quantity.NANO_PER_UNIT": "of quantities, not of seconds",
     "bayplan.cli.simulate.DEFAULT": "the name of a configuration, not of a namespace",
+    "bayplan.analysis.sweeping.axes.DEFAULT_CONFIG": "the name of a configuration, not of a namespace",
     "bayplan.core.preemption.unstable_order._WORD": "64 bits, not the largest uint of CEL",
     "bayplan.apiserver.registry.versions._OLD_EVENTS": "where events are stored, not a path of the dashboard",
     "bayplan.controllers.workloads.deployment_conditions.AVAILABLE": "a condition, not a phase of volumes",

@@ -25,6 +25,9 @@ PUBLIC = {
     "bayplan.analysis.showing.Shown._repr_html_": "called by notebooks",
     "bayplan.analysis.simulation.results.columns.Columns.to_pandas": "called by users",
     "bayplan.analysis.simulation.results.columns.Columns.to_polars": "called by users",
+    "bayplan.analysis.sweeping.sweeping.sweep": "called by users",
+    "bayplan.analysis.sweeping.sweep_result.SweepResult.to_pandas": "called by users",
+    "bayplan.analysis.sweeping.sweep_result.SweepResult.to_polars": "called by users",
     "bayplan.report.notebook.html_of": "asked for at the front door",
     "bayplan.report.notebook.sentence_of": "asked for at the front door",
     **{

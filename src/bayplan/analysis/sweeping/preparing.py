@@ -26,7 +26,6 @@ from bayplan.analysis.sweeping.design import Design, Point
 from bayplan.analysis.sweeping.runs import RunSpec, Story
 from bayplan.config.document import read_document
 from bayplan.config.faults import Faults
-from bayplan.config.feature_gates import FeatureGateError, read_feature_gates
 from bayplan.config.loading import ConfigSource, load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import KubernetesRelease, UnknownReleaseError, release_named
@@ -223,13 +222,11 @@ class Preparation:
     def _gate_faults(self, axis: str, values: Sequence[Any], releases: Sequence[KubernetesRelease]) -> list[Fault]:
         if wrong := [value for value in values if not isinstance(value, bool)]:
             return [self._fault(axis, f"must be true or false, not {wrong[0]!r}")]
-        refusals = []
-        for release in releases:
-            try:
-                read_feature_gates({axis.removeprefix("gate."): values[0]}, release)
-            except FeatureGateError as error:
-                refusals.append(str(error))
-        return [self._fault(axis, refusals[0])] if len(refusals) == len(releases) else []
+        gate = axis.removeprefix("gate.")
+        if any(gate in release.gates for release in releases):
+            return []
+        hint = did_you_mean(near(gate, releases[0].gates))
+        return [self._fault(axis, f"no such feature gate in Kubernetes {releases[0].version}{hint}")]
 
     def _fault(self, axis: str, message: str) -> Fault:
         return Fault(self._source, "", f"axes.{axis}", message)

@@ -1,0 +1,134 @@
+"""`bayplan sweep`: formats, exit codes, interrupts, and input that cannot be used."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.support.documents import check_document
+from tests.unit.cli.conftest import Bayplan
+
+from bayplan.cli import demo
+
+SWEEP = """
+base: {files: [cluster.yaml, arrivals.yaml], timeline: story.timeline, until: 25m}
+axes:
+  seed: 1..6
+  args.NodeResourcesFit.scoringStrategy.type: [LeastAllocated, MostAllocated]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    demo.write_files(tmp_path)
+    (tmp_path / "sweep.yaml").write_text(SWEEP, encoding="utf-8")
+    return tmp_path
+
+
+def changed(old: str, new: str) -> None:
+    assert old in SWEEP
+    Path("sweep.yaml").write_text(SWEEP.replace(old, new), encoding="utf-8")
+
+
+def test_every_format(bayplan: Bayplan) -> None:
+    text = bayplan("sweep", "sweep.yaml", "--out", "out")
+    assert text.code == 0
+    assert text.first_line.startswith("12 runs: 2 points, 6 seeds. ")
+    assert "sweep: 12 of 12 runs in " in text.err
+    document = bayplan("sweep", "sweep.yaml", "--out", "out", "--resume", "-o", "json")
+    check_document(document.json())
+    assert document.json()["runs"] == 12
+    assert "sweep:" not in document.err  # nothing was left to do
+    assert "| figure | point |" in bayplan("sweep", "sweep.yaml", "--out", "out", "--resume", "-o", "markdown").out
+    page = bayplan("sweep", "sweep.yaml", "--out", "out", "--resume", "-o", "html").out
+    assert "The worst run" in page
+    assert '<svg class="area"' in page
+    assert os.listdir("out") == ["runs.parquet"]
+
+
+def test_one_run_again(bayplan: Bayplan) -> None:
+    changed("seed: 1..6", "seed: [2]")
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (bayplan[arrow])")
+    bayplan("sweep", "sweep.yaml", "--out", "out")
+    row = pq.read_table("out/runs.parquet").to_pylist()[0]
+    again = bayplan("sweep", "sweep.yaml", "--run", row["run"], "-o", "json").json()
+    assert again["seed"] == 2
+    assert again["summary"]["pods"]["preempted"] == row["pods.preempted"]
+    unknown = bayplan("sweep", "sweep.yaml", "--run", "nothing")
+    assert (unknown.code, unknown.err) == (2, "error: --run: no run nothing in this sweep\n")
+
+
+def test_bounds_decide_the_exit_code(bayplan: Bayplan) -> None:
+    changed("seed: 1..6", "seed: [1, 2]")
+    met = bayplan("sweep", "sweep.yaml", "--fail-on", "pods.preempted.high > 0")
+    assert met.code == 1
+    assert "failed: pods.preempted.high > 0: type LeastAllocated has " in met.err
+    assert bayplan("sweep", "sweep.yaml", "--fail-on", "pods.preempted.low > 1000").code == 0
+
+
+def test_combinations_that_are_invalid_are_rows(bayplan: Bayplan) -> None:
+    changed("[LeastAllocated, MostAllocated]", "[LeastAllocated, Nonsense]")
+    some = bayplan("sweep", "sweep.yaml", "-o", "json").json()
+    assert (some["failed"], len(some["points"][1]["figures"])) == (6, 0)
+    assert {failure["seed"] for failure in some["failures"]} == {1, 2, 3, 4, 5, 6}
+    changed("[LeastAllocated, MostAllocated]", "[Nonsense]")
+    none = bayplan("sweep", "sweep.yaml")
+    assert none.code == 1
+    assert none.first_line.endswith("All failed.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.yaml"], "nothing.yaml: No such file"),
+        (["sweep.yaml", "--resume"], "--resume needs --out"),
+        (["sweep.yaml", "--out", "no/such/out"], "--out: no/such/out: no such directory"),
+        (["sweep.yaml", "--out", "sweep.yaml"], "--out: sweep.yaml is not a directory"),
+        (["sweep.yaml", "--report", "no/such/page"], "--report: no/such/page: no such directory"),
+        (["sweep.yaml", "--fail-on", "pods"], "--fail-on: 'pods': expected a bound"),
+    ],
+)
+def test_what_cannot_be_used(arguments: list[str], message: str, bayplan: Bayplan) -> None:
+    outcome = bayplan("sweep", *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+
+
+def test_an_unknown_path_in_an_axis(bayplan: Bayplan) -> None:
+    changed("scoringStrategy.type", "scoringStrategy.typ")
+    outcome = bayplan("sweep", "sweep.yaml")
+    assert outcome.code == 2
+    assert "sweep.yaml: axes.args.NodeResourcesFit.scoringStrategy.typ: " in outcome.err
+    assert "unknown field" in outcome.err
+
+
+def test_an_engine_that_is_not_installed(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    outcome = bayplan("sweep", "sweep.yaml", "--engine", "ray")
+    assert (outcome.code, outcome.err) == (2, "error: --engine: engine ray needs Ray: pip install 'bayplan[ray]'\n")
+
+
+@pytest.mark.slow
+def test_an_interrupt_keeps_what_is_done_and_it_goes_on_from_there(bayplan: Bayplan) -> None:
+    changed("seed: 1..6", "seed: 1..60")
+    main = "from bayplan.cli.main import main; main()"
+    arguments = [sys.executable, "-c", main, "sweep", "sweep.yaml", "--out", "out", "--processes", "2"]
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    recent = Path("out/recent.jsonl")
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not (recent.exists() and recent.read_bytes().count(b"\n") >= 3):
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert b"go on with --resume" in said
+    done = recent.read_bytes().count(b"\n")
+    assert 3 <= done < 120
+    resumed = bayplan("sweep", "sweep.yaml", "--out", "out", "--resume", "-o", "json")
+    assert (resumed.code, resumed.json()["runs"], resumed.json()["missing"]) == (0, 120, 0)

@@ -1,0 +1,73 @@
+"""A sweep in words and tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from bayplan.analysis.sweeping.summary_format import (
+    AxisSummary,
+    Difference,
+    Estimate,
+    Failure,
+    PointSummary,
+    SweepSummary,
+)
+from bayplan.report.answers.markdown import markdown
+from bayplan.report.sweep.parts import number_text, sweep_parts
+
+AXES = [AxisSummary("weight.A", [1, 2]), AxisSummary("args.A.x", ["p"])]
+
+
+def point(weight: int, mean: float, difference: Difference | None = None) -> PointSummary:
+    apart = {} if difference is None else {"waiting.high.p99": difference}
+    figures = {"waiting.high.p99": Estimate(mean, mean - 1, mean + 1, 6)}
+    return PointSummary({"weight.A": weight, "args.A.x": "p"}, 6, 0, figures, apart, None)
+
+
+def written(*, real: bool, seeds: int = 6, failures: int = 0) -> str:
+    failed = [Failure("r", {"weight.A": 2, "args.A.x": "p"}, seed, f"bad {seed}") for seed in range(failures)]
+    points = [point(1, 10), point(2, 75, Difference(65, 60, 70, 6, 0.03, real))]
+    measures = ["waiting.high.p99"]
+    summary = SweepSummary(AXES, list(range(seeds)), 12, failures, 0, 0.95, 0, measures, points, [], failed)
+    return markdown("sweep", sweep_parts(summary))
+
+
+def test_real_differences_are_the_answer() -> None:
+    text = written(real=True)
+    assert "1 of 1 point differ from the baseline in more than chance: waiting.high.p99." in text
+    assert "difference to A 1, x p" in text
+    assert "+1 min 5 s \\*" in text
+    assert "1 min to 1 min 10 s" in text
+
+
+def test_chance_is_called_chance() -> None:
+    text = written(real=False)
+    assert "No difference to the baseline is more than chance." in text
+    assert "\\*" not in text.replace("**", "")
+
+
+def test_too_few_seeds_are_told() -> None:
+    assert "With 5 seeds no difference can be told from chance: use 6 or more." in written(real=False, seeds=5)
+    assert "told from chance" not in written(real=False)
+
+
+def test_failures_are_listed_with_their_seeds_and_cut() -> None:
+    text = written(real=False, failures=12)
+    assert "12 failed runs" in text
+    assert "| 3 | bad 3 |" in text
+    assert "and 2 more" in text
+
+
+@pytest.mark.parametrize(
+    ("measure", "value", "text"),
+    [
+        ("waiting.high.p99", 90, "1 min 30 s"),
+        ("waiting.high.p99", -0.25, "-250 ms"),
+        ("waiting.high.count", 90, "90"),
+        ("utilisation.cpu", 0.123, "12.3%"),
+        ("pods.placed", 3.25, "3.25"),
+        ("pods.placed", 12345.6, "12,346"),
+    ],
+)
+def test_numbers_are_in_the_unit_of_their_figure(measure: str, value: float, text: str) -> None:
+    assert number_text(measure, value) == text
