@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from bayplan.analysis.anonymising.rules import Rule, rule_of
+from bayplan.analysis.anonymizing.rules import Rule, rule_of
 from bayplan.model.cluster import Namespace
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object

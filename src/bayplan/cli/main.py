@@ -48,7 +48,7 @@ COMMANDS = {
     "audit": "Find problems before they hurt, including the failure of any node.",
     "simulate": "Simulate a cluster over time: which pods run, wait or get preempted.",
     "sweep": "Simulate one story under many settings and seeds: which differences are real.",
-    "dump": "Write a live cluster to a file, optionally anonymised.",
+    "dump": "Write a live cluster to a file, optionally anonymized.",
     "compare": "Compare simulation results: what changed, and for which pods.",
     "run": "Run as the scheduler of a Kubernetes cluster.",
     "up": "Run a cluster in this process, for kubectl and a browser.",

@@ -83,7 +83,7 @@ class Ground:
 
     def _sort_scaled(self) -> None:
         self.varying = [scaled for scaled in self.scaled if scaled.varies]
-        #: What the normalised scores that are the same for all nodes add to each of them.
+        #: What the normalized scores that are the same for all nodes add to each of them.
         self.constant = sum(scaled.constant for scaled in self.scaled if not scaled.varies)
 
     def follow(self, view: View) -> bool:

@@ -74,7 +74,7 @@ WORKLOADS: dict[str, Workload] = {
         Workload("mixed", "120 templates, in turn", PodTemplate(100, 256, variants=120), 10_000, target=8_000),
         Workload("mixed-600", "600 templates, in turn", PodTemplate(100, 256, variants=600), 10_000, target=8_000),
         Workload(
-            "mixed-relabelled",
+            "mixed-relabeled",
             "mixed; every 50 decisions a node changes",
             PodTemplate(100, 256, variants=120),
             10_000,

@@ -183,7 +183,7 @@ def _summary_difference(base: Summary, run: Summary) -> SummaryDifference:
         evictions=_minus(run.evictions, base.evictions),
         evictions_by_preemptor={name: number for name, number in by_preemptor.items() if number},
         budgets_broken=run.budgets_broken - base.budgets_broken,
-        utilisation=_minus(run.utilisation, base.utilisation),
+        utilization=_minus(run.utilization, base.utilization),
         fragmentation=_figures_minus(run.fragmentation, base.fragmentation),
     )
 

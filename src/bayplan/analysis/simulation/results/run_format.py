@@ -241,7 +241,7 @@ class SummaryOf(JsonStruct, Generic[WaitsT]):
     evictions: dict[str, int]  # by cause
     evictions_by_preemptor: dict[str, int]
     budgets_broken: int
-    utilisation: dict[str, float]
+    utilization: dict[str, float]
     fragmentation: Fragmentation
 
 

@@ -1,4 +1,4 @@
-"""What an anonymised cluster keeps: words that Kubernetes documents, or that some decision here depends on.
+"""What an anonymized cluster keeps: words that Kubernetes documents, or that some decision here depends on.
 
 Lists, not patterns: anything may follow a well-known prefix, `topology.` and `.kubernetes.io` included. What is in no
 list gets another name. Only facts; `rules` says which list concerns which field.

@@ -1,6 +1,6 @@
 """Which field of an object holds what kind of text, and what becomes of it.
 
-A table by the name of the field, as the same name means the same nearly everywhere; exceptions by type. Anonymising
+A table by the name of the field, as the same name means the same nearly everywhere; exceptions by type. Anonymizing
 fails on a field that is not in the table, so that none can be forgotten.
 """
 
