@@ -38,7 +38,7 @@ from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_files import as_run
 from bayplan.analysis.simulation.results.run_format import End, PodRow, Run, Summary, Waits
 
-#: Delays are drawn anew as soon as runs differ in anything, so that nearly every time differs a little.
+#: Delays are drawn again as soon as runs differ in anything, so that nearly every time differs a little.
 SAME_TIME_SECONDS = 1.0
 _ENDING = re.compile(r"\.(json|ya?ml)$")
 

@@ -158,7 +158,7 @@ class PreemptionHead(JsonStruct):
 
 
 class Preemption(PreemptionHead):
-    """The same with its record, which is long; only the first preemptions of a run have one."""
+    """A preemption with its record, which is long; only the first ones of a run have one."""
 
     record: Record | None
 
