@@ -177,7 +177,7 @@ class Candidacy:
         self._view, self._filtered = view, filtered
 
     def _try_few_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: list[int]) -> None:
-        """Try a few rows with plain numbers. Most answers do not change, and then what follows from all of them stays."""
+        """Try a few rows with plain numbers. Mostly no answer changes, and what follows from all of them stays."""
         before = [self._answer(row) for row in rows]
         to_try: list[int] = []
         demands = None if len(view.nominated) else self._demands_of(filtered)
