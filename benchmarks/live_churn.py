@@ -83,7 +83,7 @@ class Churn:
         self.created = 0
 
     async def create(self) -> None:
-        """Until cancelled: never faster than the rate, and not while too many wait, as on a machine with other work."""
+        """Until canceled: never faster than the rate, and not while too many wait, as on a machine with other work."""
         due = time.monotonic()
         for number in range(1, 1 << 60):
             due = max(due + 1 / self._rate, time.monotonic())
@@ -104,7 +104,7 @@ class Churn:
         self._leaving.append((time.monotonic() + self._alive_s, path, name))
 
     async def delete(self) -> None:
-        """Until cancelled: what has lived long enough."""
+        """Until canceled: what has lived long enough."""
         while True:
             await asyncio.sleep(0.01)
             while self._leaving and self._leaving[0][0] <= time.monotonic():
@@ -123,7 +123,7 @@ class Churn:
         await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def watch(self, version: str) -> None:
-        """Until cancelled: when pods get their nodes."""
+        """Until canceled: when pods get their nodes."""
         while True:
             try:
                 async with self._client.stream(f"{PODS}?watch=true&resourceVersion={version}") as stream:

@@ -26,7 +26,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 RESULTS_IN_PAGE = ("<!-- results: written by make bench -->\n", "<!-- end of results -->\n")
 PUBLIC_CALL_IN_PAGE = ("<!-- public call: written by make bench -->\n", "<!-- end of public call -->\n")
 
-#: Nodes, and the workloads measured with so many.
+#: Nodes, and the workloads measured with this many.
 SET = {
     500: USUAL,
     5_000: USUAL,

@@ -3,7 +3,7 @@
     PYTHONPATH=. python benchmarks/soak.py [--pods 200000] [--node-turns 20000]
 
 Every pod has labels, requests and either spread constraints, anti-affinity or a host port of its own; every node that
-leaves is tainted before, as a cluster autoscaler does it, with the time. The cluster grows from 50 to 2,000 nodes and
+leaves is tainted before, as a cluster autoscaler does, with the time. The cluster grows from 50 to 2,000 nodes and
 shrinks again. Prints the time of a decision, memory, and what the cache holds; at the end what is left of it. Then a
 cluster of the first size comes back, and the scheduler decides in turns with one that has just started: on a machine
 whose speed varies from minute to minute, this is the comparison that counts. The figures to look at: the decision time

@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def kubernetes_cluster_options() -> dict[str, Any]:
-    """Arguments of `bayplan.testing.cluster` for every cluster of the run; define it anew to change them."""
+    """Arguments of `bayplan.testing.cluster` for every cluster of the run; redefine it to change them."""
     return {}
 
 

@@ -15,7 +15,7 @@ def fix(what: str, about: str, option: int = 1) -> Question:
 
 
 BIG_QUESTIONS: tuple[Question, ...] = (
-    fix("team/deployment/typo-pool", "misspelt node selector"),
+    fix("team/deployment/typo-pool", "misspelled node selector"),
     fix("ml/deployment/no-toleration", "taint of the nodes it asks for"),
     fix("team/deployment/gated", "scheduling gate, several pods"),
     fix("data/deployment/too-large", "cpu request larger than any node"),

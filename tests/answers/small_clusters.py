@@ -71,26 +71,26 @@ CLUSTERS: dict[str, Objects] = {
         node("g1", taint="nvidia.com/gpu=present", nvidia_com__gpu="4"),
         deployment("web", 2, pod_spec("1", {"nvidia.com/gpu": "1"})),
     ],
-    "taint-misspelt": [
+    "taint-misspelled": [
         node("n1", taint="dedicated=web"),
         deployment("web", 2, pod_spec(tolerations=tolerating("dedicated", "wbe"))),
     ],
     "taint-pod": [node("n1", taint="dedicated=batch"), pod("once", pod_spec())],
     "taint-daemonset": [node("n1"), node("n2", taint="dedicated=batch"), daemon_set("agent", pod_spec("100m"))],
     # Where a pod may go.
-    "selector-misspelt": [*POOLS, deployment("web", 3, pod_spec(nodeSelector={"pool": "generall"}))],
-    "selector-misspelt-statefulset": [*POOLS, stateful_set("db", 2, pod_spec(nodeSelector={"pool": "generall"}))],
-    "selector-misspelt-job": [*POOLS, job("import", 2, pod_spec(nodeSelector={"pool": "generall"}))],
-    "selector-misspelt-daemonset": [*POOLS, daemon_set("agent", pod_spec("100m", nodeSelector={"pool": "generall"}))],
-    "selector-misspelt-pod": [*POOLS, pod("once", pod_spec(nodeSelector={"pool": "generall"}))],
-    "selector-misspelt-replicaset": [
+    "selector-misspelled": [*POOLS, deployment("web", 3, pod_spec(nodeSelector={"pool": "generall"}))],
+    "selector-misspelled-statefulset": [*POOLS, stateful_set("db", 2, pod_spec(nodeSelector={"pool": "generall"}))],
+    "selector-misspelled-job": [*POOLS, job("import", 2, pod_spec(nodeSelector={"pool": "generall"}))],
+    "selector-misspelled-daemonset": [*POOLS, daemon_set("agent", pod_spec("100m", nodeSelector={"pool": "generall"}))],
+    "selector-misspelled-pod": [*POOLS, pod("once", pod_spec(nodeSelector={"pool": "generall"}))],
+    "selector-misspelled-replicaset": [
         *POOLS,
         workload("ReplicaSet", "web", pod_spec(nodeSelector={"pool": "generall"}), replicas=2),
     ],
     "selector-of-another-pool": [*POOLS, deployment("web", 2, pod_spec(nodeSelector={"pool": "spot"}))],
     "affinity": [*POOLS, deployment("web", 2, pod_spec(affinity=required_nodes("pool", "spot", "gpu")))],
-    "affinity-misspelt": [*POOLS, deployment("web", 2, pod_spec(affinity=required_nodes("pool", "generel")))],
-    "resource-misspelt": [
+    "affinity-misspelled": [*POOLS, deployment("web", 2, pod_spec(affinity=required_nodes("pool", "generel")))],
+    "resource-misspelled": [
         node("g1", nvidia_com__gpu="4"),
         deployment("web", 2, pod_spec("1", {"nvidia.com/gpus": "1"})),
     ],
@@ -130,7 +130,7 @@ CLUSTERS: dict[str, Objects] = {
         ),
     ],
     # Volumes.
-    "claim-misspelt": [
+    "claim-misspelled": [
         *TWO,
         LATE_BINDING,
         volume("disk", "local"),

@@ -279,7 +279,7 @@ class SkipsByUsage(Few):
         return Ready(pod) if view.usage.pod_counts.sum() % 2 else SKIP
 
 
-class NormalisesBySum(Few):
+class NormalizesBySum(Few):
     score_reads = Reads.NODE
 
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
@@ -289,7 +289,7 @@ class NormalisesBySum(Few):
         return scores * 100 // max(1, int(scores.sum()))
 
 
-class NormalisesUsage(Few):
+class NormalizesUsage(Few):
     def normalize(self, state: PodInfo, scores: IntArray, rows: RowArray) -> IntArray:
         return default_normalize(scores, reverse=False)
 
@@ -472,11 +472,11 @@ BROKEN = [
     (ReadsTheClusterInSecret, "reads", "(add USAGE, or CLUSTER)"),
     (ScoresTheClusterInSecret, "reads", "score, after"),
     (SkipsByUsage, "reads", "pre_filter gives"),
-    (NormalisesBySum, "reads", "normalize looks at more than the lowest and highest score"),
+    (NormalizesBySum, "reads", "normalize looks at more than the lowest and highest score"),
     (ReadsLabelsInSecret, "pod parts", "answers differently at filter for other labels, owner, volumes and terms"),
     (ReadsRequestsInSecret, "pod parts", "answers differently at filter for other requests"),
     (ReadsTolerationsInSecret, "pod parts", "answers differently at filter for other constraints"),
-    (NormalisesUsage, "form", "it normalizes scores that depend on usage"),
+    (NormalizesUsage, "form", "it normalizes scores that depend on usage"),
     (DoesNotFork, "what-if", "changes the original state"),
     (ShiftsEverywhere, "what-if", "change the answer for another node"),
     (ComparesNodesInSecret, "other nodes", "it answers differently at filter for n"),

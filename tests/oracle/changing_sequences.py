@@ -29,7 +29,7 @@ STEPS = st.tuples(st.sampled_from(_KINDS), _NUMBERS, _NUMBERS, _NUMBERS)
 SEQUENCES = st.lists(STEPS, min_size=20, max_size=60)
 
 #: Nodes change all the time while a few kinds of pods are placed, so that what is known outlasts most changes.
-_RELABELLING_KINDS = (
+_RELABELING_KINDS = (
     *(DECIDE,) * 6,
     *(AGAIN,) * 6,
     *("node",) * 8,
@@ -37,8 +37,8 @@ _RELABELLING_KINDS = (
     *("remove", "nominate", "touch", "remove node", "budget", RETRY),
 )
 _COMMON_PATTERNS = st.sampled_from((0, 0, 1, 2, 4, 7, 9, 11, 14, 15, 16, 16, 18, 19, 23))
-_RELABELLING_STEPS = st.tuples(st.sampled_from(_RELABELLING_KINDS), _COMMON_PATTERNS, _NUMBERS, _NUMBERS)
-RELABELLING_SEQUENCES = st.lists(_RELABELLING_STEPS, min_size=20, max_size=60)
+_RELABELING_STEPS = st.tuples(st.sampled_from(_RELABELING_KINDS), _COMMON_PATTERNS, _NUMBERS, _NUMBERS)
+RELABELING_SEQUENCES = st.lists(_RELABELING_STEPS, min_size=20, max_size=60)
 
 #: Nodes join and leave all the time, and pods name nodes that nobody has seen.
 _SCALING_KINDS = (
@@ -111,6 +111,6 @@ FURNISHING_SEQUENCES = st.one_of(*map(_furnishing_sequences, range(len(FAMILIES)
 
 #: Every kind of step that some sequence has.
 DRAWN_KINDS = {
-    *(*_KINDS, *_RELABELLING_KINDS, *_WAITING_KINDS, *_PREEMPTING_KINDS, *_FURNISHING_KINDS),
+    *(*_KINDS, *_RELABELING_KINDS, *_WAITING_KINDS, *_PREEMPTING_KINDS, *_FURNISHING_KINDS),
     *("furnish", "put"),  # which sequences with objects have besides
 }

@@ -55,7 +55,7 @@ def some(draw: st.DrawFn, *choices: Any) -> Any:
     return draw(st.sampled_from(choices))
 
 
-def labelled(draw: st.DrawFn, on: NodeBuilder, **values: Sequence[str]) -> NodeBuilder:
+def labeled(draw: st.DrawFn, on: NodeBuilder, **values: Sequence[str]) -> NodeBuilder:
     """With one of these values for each label, or without the label."""
     for key, possible in values.items():
         value = some(draw, *possible, "")
@@ -69,7 +69,7 @@ def pools(draw: st.DrawFn) -> World:
     """NodeAffinity, under a profile that adds a term of its own: `pool`."""
 
     def dress(on: NodeBuilder) -> NodeBuilder:
-        return labelled(draw, on, pool=["1"], disk=["ssd", "hdd"])
+        return labeled(draw, on, pool=["1"], disk=["ssd", "hdd"])
 
     waiting = pod("p")
     if some(draw, True, False):
@@ -153,7 +153,7 @@ def spreads(draw: st.DrawFn) -> World:
 
     def dress_node(on: NodeBuilder) -> NodeBuilder:
         on.label("zone", some(draw, "x", "x", "y"))
-        labelled(draw, on, rack=["1", "1", "2"], disk=["ssd", "ssd"])
+        labeled(draw, on, rack=["1", "1", "2"], disk=["ssd", "ssd"])
         return on.taint("t") if some(draw, True, False, False) else on
 
     def dress_pod(made: PodBuilder) -> PodBuilder:
@@ -184,7 +184,7 @@ def default_spreads(draw: st.DrawFn) -> World:
     def dress_pod(made: PodBuilder) -> PodBuilder:
         return made.labels(app=some(draw, "a", "a", "b"), tier="x")
 
-    things = nodes(draw, lambda on: labelled(draw, on, zone=["x", "x", "y"]), *ANYTHING)
+    things = nodes(draw, lambda on: labeled(draw, on, zone=["x", "x", "y"]), *ANYTHING)
     things += running(draw, dress_pod, *ANYTHING)
     chosen = service("s", **some(draw, {"app": "a"}, {"tier": "x"}, {"app": "z"})).obj()
     rechosen = service("s", **some(draw, {"app": "a"}, {"tier": "x"}, {"app": "z"})).obj()
@@ -208,7 +208,7 @@ def company(draw: st.DrawFn) -> World:
     """InterPodAffinity: the waiting pod wants to be near others, or apart, or others want to be apart from it."""
 
     def dress_node(on: NodeBuilder) -> NodeBuilder:
-        return labelled(draw, on, zone=["x", "x", "y"], rack=["1", "1"])
+        return labeled(draw, on, zone=["x", "x", "y"], rack=["1", "1"])
 
     def labels(made: PodBuilder) -> PodBuilder:
         made.labels(app=some(draw, "a", "a", "b"))
@@ -346,7 +346,7 @@ def bindings(draw: st.DrawFn) -> World:
 @st.composite
 def zones(draw: st.DrawFn) -> World:
     """VolumeZone."""
-    things = nodes(draw, lambda on: labelled(draw, on, **{ZONE: ["a", "b", "c"]}), *ANYTHING)
+    things = nodes(draw, lambda on: labeled(draw, on, **{ZONE: ["a", "b", "c"]}), *ANYTHING)
     now, later = (volume("v").labels({ZONE: some(draw, "a", "b__c")}).obj() for _ in range(2))
     things.append(future(draw, now, later, *ANYTHING))
     mode = some(draw, "WaitForFirstConsumer", "WaitForFirstConsumer", "Immediate")
@@ -410,7 +410,7 @@ def _own_claim(draw: st.DrawFn, name: str) -> tuple[ResourceClaim, ResourceClaim
 @st.composite
 def devices(draw: st.DrawFn) -> World:
     """DynamicResources."""
-    things: list[Change] = nodes(draw, lambda on: labelled(draw, on, zone=["x"]), *ANYTHING)
+    things: list[Change] = nodes(draw, lambda on: labeled(draw, on, zone=["x"]), *ANYTHING)
     for name in ("n0", "n1"):
         things += _slices(draw, name)
     for name in ("gpu", "other"):

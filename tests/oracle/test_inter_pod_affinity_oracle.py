@@ -251,7 +251,7 @@ def test_filter(cluster: Cluster, incoming: Pod) -> None:
 @examples(150)
 @given(clusters(), pods("incoming", 3), arguments)
 def test_score(cluster: Cluster, incoming: Pod, args: InterPodAffinityArgs) -> None:
-    """Raw and normalised scores, and whether the plugin skips, are those of walking over all pods."""
+    """Raw and normalized scores, and whether the plugin skips, are those of walking over all pods."""
     found = raw_and_normal_scores(InterPodAffinity(args), cache_of_cluster(cluster), incoming)
     assert found == oracle_scores(incoming, cluster, args)
 

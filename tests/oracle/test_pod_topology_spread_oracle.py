@@ -416,7 +416,7 @@ def key(named: Pod) -> str:
 @examples(300)
 @given(st.one_of(worlds(), worlds_with_few_pods()), st.data())
 def test_scores(world: World, data: st.DataObject) -> None:
-    """Raw and normalised scores over any feasible subset are those computed by hand."""
+    """Raw and normalized scores over any feasible subset are those computed by hand."""
     some = st.lists(st.sampled_from(world.nodes), min_size=1, unique_by=lambda n: n.metadata.name)
     feasible = data.draw(st.one_of(st.just(world.nodes), some))
     names = [judged.metadata.name for judged in feasible]

@@ -13,7 +13,7 @@ from tests.oracle.changing_sequences import (
     AGAIN,
     DECIDE,
     PREEMPTING_SEQUENCES,
-    RELABELLING_SEQUENCES,
+    RELABELING_SEQUENCES,
     RETRY,
     SCALING_SEQUENCES,
     SEQUENCES,
@@ -122,7 +122,7 @@ GROWN_NODE: list[Step] = [("run", 2, 0, 0), ("run", 2, 0, 1), (DECIDE, 2, 3, 0),
 
 @pytest.mark.usefixtures("either_way")
 @QUICK
-@given(RELABELLING_SEQUENCES)
+@given(RELABELING_SEQUENCES)
 @example(TAINTED_AND_FULL)
 @example(OPENED)
 @example(NEW_IMAGE)
@@ -153,7 +153,7 @@ def test_nodes_that_join_and_leave_are_followed(steps: list[Step]) -> None:
 
 @pytest.mark.usefixtures("either_way")
 @QUICK
-@given(SEQUENCES | RELABELLING_SEQUENCES | SCALING_SEQUENCES)
+@given(SEQUENCES | RELABELING_SEQUENCES | SCALING_SEQUENCES)
 @example(TAINTED_AND_FULL)
 @example(OPENED)
 def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> None:

@@ -273,7 +273,7 @@ def remove_taint(world: ChangingWorld, node: Node, now: int) -> None:
 @applies_to(Node)
 def relabel(world: ChangingWorld, node: Node, now: int) -> None:
     labels: Mapping[str, tuple[str | None, ...]] = {ZONE: (*ZONES, None), RACK: (*RACKS, None), "disk": DISKS}
-    key = world.draw.pick("relabelled", *labels)
+    key = world.draw.pick("relabeled", *labels)
     world.command(SetLabels((node.metadata.name,), {key: world.draw.any_of(labels[key])}), now)
 
 

@@ -85,7 +85,7 @@ def verdicts(plugin: Any, cache: Cache, pod: Pod) -> dict[str, Status]:
 def raw_and_normal_scores(
     plugin: Any, cache: Cache, pod: Pod, feasible: list[str] | None = None
 ) -> tuple[dict[str, int], dict[str, int]] | None:
-    """One score plugin alone over the feasible nodes (default: all): raw and normalised; None when it skips."""
+    """One score plugin alone over the feasible nodes (default: all): raw and normalized; None when it skips."""
     info = cache.info(pod)
     view = cache.view()
     names = feasible if feasible is not None else [n for n, r in view.nodes.rows_by_name.items() if view.nodes.alive[r]]

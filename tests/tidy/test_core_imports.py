@@ -60,6 +60,6 @@ def test_core_module_imports_only_pure_modules(path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["time", "os.path", "bayplan", "bayplan.config.merge", "bayplan.model.reading"])
-def test_impure_modules_are_recognised(module: str) -> None:
+def test_impure_modules_are_recognized(module: str) -> None:
     assert imported_modules(f"import {module}") == {module}
     assert not is_allowed(module)

@@ -61,7 +61,7 @@ def test_every_field_of_the_model_is_read_or_has_a_reason() -> None:
 
 def test_a_field_that_is_only_written_is_found() -> None:
     tree = Tree.of(
-        model__pod="class Pod:\n    name: str = ''\n    colour: str = ''\n",
-        user="def f(pod, name):\n    pod.colour = name\n    return pod.name, Pod(colour='red')\n",
+        model__pod="class Pod:\n    name: str = ''\n    color: str = ''\n",
+        user="def f(pod, name):\n    pod.color = name\n    return pod.name, Pod(color='red')\n",
     )
-    assert unread_fields(tree, "model") == {"model.pod.Pod.colour"}
+    assert unread_fields(tree, "model") == {"model.pod.Pod.color"}

@@ -91,7 +91,7 @@ def page() -> str:
 
 def _opening() -> Iterator[str]:
     yield from ("# Parity with kube-apiserver", "")
-    yield "What the API of [`bayplan up`](guide/up.md) does as kube-apiserver v1.36 does it, what differs, and what is"
+    yield "What the API of [`bayplan up`](guide/up.md) does as kube-apiserver v1.36 does, what differs, and what is"
     yield "missing. All kinds of which a default server stores objects are served, and those of custom resources."
     yield "Alpha and beta versions, which a default server does not serve either, are not."
     yield ""

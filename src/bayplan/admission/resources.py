@@ -1,7 +1,7 @@
 """Requests that an API server derives: of containers from their limits, of pods from their containers.
 
 Takes a pod spec and fills in what is missing, in place. Requests as written are never changed, and quantities
-keep the text they were written with; only sums over containers are written anew. What this does not do:
+keep the text they were written with; only sums over containers are written again. What this does not do:
 LimitRange defaults, and pod-level limits from container limits, which no scheduler reads.
 """
 

@@ -394,7 +394,7 @@ class Cluster(Shown, ClusterObjects):
         tell: Tell | None = None,
     ) -> Audit:
         """Problems found before they hurt; `ignored` are names of rules to skip. What happens if a node fails is
-        tried for every node, in up to so many `processes` (on Linux); `tell` is told how many are done.
+        tried for every node, in up to this many `processes` (on Linux); `tell` is told how many are done.
         """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.audit.auditing import audit  # noqa: PLC0415

@@ -170,7 +170,7 @@ class Placer:
             if choice.deallocation is None or choice.deallocation.write is None:
                 raise
             # Devices it had there were taken back and cannot be given again. The victims are gone all the same, and the
-            # pod is tried anew, with one claim less to take back.
+            # pod is tried again, with one claim less to take back.
             again = self.place(pod)
             return replace(again, victims=(*victims, *again.victims))
         return PlacedPod(info.key, node, None, ties, victims)

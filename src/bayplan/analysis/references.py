@@ -41,7 +41,7 @@ _SHORT_NAMES = {
 }
 _KINDS = _SHORT_NAMES | {name: kind for kind, info in ALL_KINDS.items() for name in (kind.lower(), plural_of(info))}
 
-#: Comparing a misspelt name with all of half a million would take longer than the answer is worth.
+#: Comparing a misspelled name with all of half a million would take longer than the answer is worth.
 _COMPARED_MAX = 20_000
 _SHOWN_MAX = 3
 

@@ -24,9 +24,9 @@ from bayplan.core.ranking import Ranking
 
 #: A row takes 32 bits when it is kept as a number, and one when it is kept in a mask.
 _BITS_PER_ROW = 32
-#: Up to so many changed rows are gone through one by one, which costs less than array code for so few.
+#: Up to this many changed rows are gone through one by one, which costs less than array code for so few.
 _FEW_ROWS = 8
-#: To look at all rows takes no longer than to follow a change of one row in so many.
+#: To look at all rows takes no longer than to follow a change of one row in this many.
 _ROWS_PER_CHANGE = 64
 #: What all runs that go on may take, a byte for each row.
 _FOLLOWED_BYTES_MAX = 256 << 20
@@ -40,7 +40,7 @@ class _Run:
     turned: array[int] = field(default_factory=lambda: array("i"))  # rows that came or went since, one after another
 
     def rows(self, turns: int) -> RowArray:
-        """Those that tied after so many turns."""
+        """Those that tied after this many turns."""
         tied = _unpacked(self.first)
         tied ^= (np.bincount(self.turned[:turns], minlength=len(tied)) & 1).astype(np.uint8)
         return tied.nonzero()[0]
@@ -133,7 +133,7 @@ class TieRecorder:
         return TiedNodes(_bits(row_mask(rows, len(self._names))), 0, len(rows), self._names)
 
     def _among_all(self, choice: Fits) -> TiedNodes:
-        """The same where all rows are in question."""
+        """Ties among all rows."""
         count, bits = _ties(choice)
         if count * _BITS_PER_ROW < len(choice.order):
             return self._few(_rows_of(bits).tolist())

@@ -42,7 +42,7 @@ _FAULTS_MAX = 10
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """About one cluster, which `read` reads anew for each question."""
+    """About one cluster, which `read` reads again for each question."""
 
     read: Callable[[], Cluster]
     config: str | None = None

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from bayplan.analysis.anonymising.rules import Rule, rule_of
+from bayplan.analysis.anonymizing.rules import Rule, rule_of
 from bayplan.model.cluster import Namespace
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
@@ -55,7 +55,7 @@ class Seclusion:
             raise InvalidObject([Fault("", "", "", f"only objects of namespace {self._namespace} can be asked about")])
 
     def check_object(self, plain: Any) -> None:
-        """The same of an object as an assistant writes it."""
+        """Raises InvalidObject if an object from an assistant belongs to another namespace."""
         metadata = plain.get("metadata") if isinstance(plain, dict) else None
         namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
         if namespace not in (None, self._namespace):

@@ -34,7 +34,7 @@ def command(
 ) -> int:
     """Find the nodes that can be given back: as many as possible, with every pod running elsewhere.
 
-    Nothing is actually drained. A solver picks nodes; they are then drained as kubectl drain does it, within disruption
+    Nothing is actually drained. A solver picks nodes; they are then drained as kubectl drain does, within disruption
     budgets, and the scheduler's own code decides where each pod goes. Nothing is preempted, and nodes with bare pods,
     pods of Jobs or pods that a budget protects are kept.
     """

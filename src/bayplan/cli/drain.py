@@ -1,4 +1,4 @@
-"""`bayplan drain`: would everything on these nodes fit elsewhere, and may it leave?"""
+"""`bayplan drain`: would everything on these nodes fit elsewhere, and is it allowed to leave?"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from bayplan.analysis.anonymising.objects import anonymised
+from bayplan.analysis.anonymizing.objects import anonymized
 from bayplan.cli.main import EXIT_YES
 from bayplan.cli.options import note, output_file_option
 from bayplan.cli.output_files import check_file
@@ -28,11 +28,11 @@ from bayplan.report.words import counted
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig to use. Default: its current context.")
 @output_file_option
 @click.option(
-    "--anonymise",
+    "--anonymize",
     is_flag=True,
     help="Rename everything but Kubernetes' own words; the file still leads to the same decisions.",
 )
-def command(kubeconfig: str | None, context: str | None, output_file: str | None, anonymise: bool) -> int:
+def command(kubeconfig: str | None, context: str | None, output_file: str | None, anonymize: bool) -> int:
     """Write the objects of a live cluster that affect scheduling to a file, for explain, place and simulate.
 
     Reads only, and never secrets or config maps. Fields that do not affect scheduling, such as the environment of
@@ -41,7 +41,7 @@ def command(kubeconfig: str | None, context: str | None, output_file: str | None
     check_file("--output-file", output_file)
     live = read_live(kubeconfig, context)
     objects = live.objects
-    lines = dump_lines(anonymised(objects) if anonymise else objects, live.kubernetes_version)
+    lines = dump_lines(anonymized(objects) if anonymize else objects, live.kubernetes_version)
     if output_file is None:
         sys.stdout.buffer.writelines(lines)
         sys.stdout.buffer.flush()

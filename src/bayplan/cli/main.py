@@ -49,7 +49,7 @@ COMMANDS = {
     "upgrade": "Find out what another version of Kubernetes changes: pods, settings, metrics.",
     "simulate": "Simulate a cluster over time: which pods run, wait or get preempted.",
     "sweep": "Simulate one story under many settings and seeds: which differences are real.",
-    "dump": "Write a live cluster to a file, optionally anonymised.",
+    "dump": "Write a live cluster to a file, optionally anonymized.",
     "compare": "Compare simulation results: what changed, and for which pods.",
     "run": "Run as the scheduler of a Kubernetes cluster.",
     "up": "Run a cluster in this process, for kubectl and a browser.",
@@ -73,7 +73,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"bayplan.cli.{cmd_name}").command
+        command: click.Command = import_module(f"bayplan.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def resolve_command(

@@ -284,7 +284,7 @@ class _Process:
         return [DecisionLog(self._options.verbosity), *counted, *others]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:
-        """What runs until it is cancelled."""
+        """What runs until it is canceled."""
         serving = [] if self.secure_port is None else [self.secure_port.run()]
         giving_way = [] if self.shadow is None else [self._give_way(self.shadow)]
         return [self.world.run(self.writer), *serving, *giving_way]

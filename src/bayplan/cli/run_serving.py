@@ -1,6 +1,6 @@
 """What `bayplan run` shows of itself: the pages of the secure port.
 
-Takes the command line, the configuration and the running parts; gives something that serves until it is cancelled.
+Takes the command line, the configuration and the running parts; gives something that serves until it is canceled.
 """
 
 from __future__ import annotations

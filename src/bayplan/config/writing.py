@@ -29,7 +29,7 @@ def configuration_text(configuration: Configuration) -> str:
 
 
 def configuration_document(configuration: Configuration) -> dict[str, Any]:
-    """The same as plain data."""
+    """The configuration as plain data."""
     file = configuration.file
     document: dict[str, Any] = _plain(file)
     document["enableContentionProfiling"] = file.enable_contention_profiling is not False

@@ -15,7 +15,7 @@ from bayplan.model.time_units import SECOND
 
 
 class Delays(Protocol):
-    """Durations, drawn anew at each call."""
+    """Durations, drawn again at each call."""
 
     def start_ns(self, pod: Pod) -> int:
         """From when the kubelet hears of the pod until it runs and is ready."""
@@ -29,7 +29,7 @@ class Delays(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FixedDelays:
-    """The same for all."""
+    """Delays of the same length each time."""
 
     start: int = 2 * SECOND
     stop: int = SECOND

@@ -2,7 +2,7 @@
 
 Takes keys with times and gives them back once these are over, earliest first and of equal times in the order in
 which they were set. Only the stretch of time that comes next is kept in order: a kubelet has thousands of pods whose
-end is minutes away, and one heap of all of them would cost more than all else about a timer. Cancelled entries leave
+end is minutes away, and one heap of all of them would cost more than all else about a timer. Canceled entries leave
 when their time comes or they are the majority, so memory follows what lives. It keeps no clock: `now` is an argument.
 """
 
@@ -29,7 +29,7 @@ class Timers(Generic[KeyT]):
         self._horizon = 0
         self._far: dict[int, list[tuple[int, int, KeyT]]] = {}  # the others by stretch of time, in any order
         self._stretches: list[int] = []  # a heap of these
-        self._entry_count = 0  # cancelled ones included
+        self._entry_count = 0  # canceled ones included
         self.live: dict[KeyT, tuple[int, int, KeyT]] = {}
         """The keys that are set, with their entries; to be read only."""
         self._numbers = count()
@@ -86,7 +86,7 @@ class Timers(Generic[KeyT]):
         """Takes out the first key if it is due by now; None if it is not, or there is none."""
         while self._near or self._bring_near():
             first = self._near[0]
-            if first[0] > now:  # whether it was cancelled or not
+            if first[0] > now:  # whether it was canceled or not
                 return None
             heappop(self._near)
             self._entry_count -= 1

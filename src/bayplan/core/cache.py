@@ -165,7 +165,7 @@ class Cache:
         self.update_row(self.pods.rows_by_key[object_key(pod)], pod, old)
 
     def update_row(self, row: int, pod: Pod, old: Pod | None) -> None:
-        """The same for the pod in that row."""
+        """The pod in this row changed: see `update_pod`."""
         assert self._undoing is None, "a trial changes no pod"
         nodes, node_row = self.nodes, self.pods.cells.node_rows[row]
         # Most changes are of the status: then the shape is what it was, and need not be worked out.
@@ -202,7 +202,7 @@ class Cache:
         self.remove_row(self.pods.rows_by_key[key])
 
     def remove_row(self, row: int) -> None:
-        """The same for the pod in that row."""
+        """The pod in this row is gone: see `remove_pod`."""
         if self._undoing is not None:
             self._lay_aside(row, self._undoing)
             return

@@ -20,7 +20,7 @@ from bayplan.core.standing import Standing
 
 #: With more changed rows than this all of them are looked at again.
 FEW_ROWS = 32
-#: Pods of so many priorities, at most, are thought of at the same time.
+#: Pods of this many priorities, at most, are thought of at the same time.
 PRIORITIES_MAX = 4
 
 
@@ -40,7 +40,7 @@ class CrowdedUsage:
         self.world.floor = self._floor = _floor_of(self.world, node_rows)
 
     def follow(self, view: View) -> bool:
-        """Bring every row up to date; False when it has to be made anew."""
+        """Bring every row up to date; False when it has to be rebuilt."""
         nodes = view.nodes
         # The view is another one if the table got longer, shorter or wider.
         if view is not self._live or nodes.spec_changes.position != self._spec_position:
@@ -109,7 +109,7 @@ class CrowdedOut:
         self._judge(np.flatnonzero(usage.crowded))
 
     def follow(self, view: View) -> bool:
-        """Bring every row up to date, after the usage; False when it has to be made anew."""
+        """Bring every row up to date, after the usage; False when it has to be rebuilt."""
         log = view.nodes.usage_changes
         if log.position != self._usage_position:
             changed = log.since(self._usage_position)

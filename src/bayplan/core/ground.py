@@ -1,7 +1,7 @@
 """What node objects alone say about pods with the same constraints, whatever runs there.
 
 A `Ground` is shared by pods that differ in what they ask for; a `Standing` puts what follows usage on top of it. It
-follows nodes that change, join or leave row by row, and is made anew when a plugin looks at other nodes than its own
+follows nodes that change, join or leave row by row, and is rebuilt when a plugin looks at other nodes than its own
 (`OtherNodes`), or if images come to count differently for nodes that have not changed.
 """
 
@@ -24,7 +24,7 @@ from bayplan.core.scales import Scaled, scaled_scores
 from bayplan.core.scoring import check_range, has_invalid
 from bayplan.core.snapshot import View
 
-#: After so many changes of node objects all rows are looked at again, as after changes that nobody can follow.
+#: After this many changes of node objects all rows are looked at again, as after changes that nobody can follow.
 NODES_FOLLOWED_MAX = 64
 
 
@@ -60,7 +60,7 @@ class Ground:
         self.profile = profile
         self.states = states
         self.version = 0  # grows when the scores of all nodes change, not just those of some
-        #: By the names of what pods ask for. Device classes count in them: when these change, the ground is made anew.
+        #: By the names of what pods ask for. Device classes count in them: when these change, the ground is rebuilt.
         self.outlines: dict[tuple[str, ...], Outline | None] = {}
         self._spec_position = nodes.spec_changes.position
         self._resources_version = nodes.resources.version
@@ -83,7 +83,7 @@ class Ground:
 
     def _sort_scaled(self) -> None:
         self.varying = [scaled for scaled in self.scaled if scaled.varies]
-        #: What the normalised scores that are the same for all nodes add to each of them.
+        #: What the normalized scores that are the same for all nodes add to each of them.
         self.constant = sum(scaled.constant for scaled in self.scaled if not scaled.varies)
 
     def follow(self, view: View) -> bool:

@@ -1,7 +1,7 @@
 """What is kept of the answers for pods of one shape, and how a choice is made from it.
 
 `LocalAnswers` are shared by all pods that the local plugins cannot tell apart, `KeptAnswers` by those of one shape, for
-which the plugins that read the whole cluster are asked anew. Who gets which, and for how long, is up to the `Decider`.
+which the plugins that read the whole cluster are asked again. Who gets which, and for how long, is up to the `Decider`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
 from bayplan.core.standing import Standing
 
-#: Candidates are kept for preemptors of so many priorities.
+#: Candidates are kept for preemptors of this many priorities.
 PRIORITIES_MAX = 8
 
 

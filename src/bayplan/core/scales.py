@@ -1,6 +1,6 @@
-"""Local scores that are normalised over the feasible nodes, and how long a normalised score lasts.
+"""Local scores that are normalized over the feasible nodes, and how long a normalized score lasts.
 
-What `normalize` makes of a score depends on that score and on the lowest and highest one (see `Reads`). So a normalised
+What `normalize` makes of a score depends on that score and on the lowest and highest one (see `Reads`). So a normalized
 score lasts until a node with one of these two drops out, or one comes in that lies outside: a `Scale` remembers a node
 for each of the two, and notices. The raw scores themselves belong to whoever made them, and change in place.
 """
@@ -17,13 +17,13 @@ from bayplan.core.framework.profile import OneRow
 from bayplan.core.scoring import check_range
 from bayplan.core.snapshot import View
 
-#: Where raw scores stay below, there is a table of the normalised ones.
+#: Where raw scores stay below, there is a table of the normalized ones.
 TABLE_LENGTH_MAX = 1024
 
 
 @dataclass(slots=True)
 class Scaled:
-    """A local score plugin whose scores are normalised over the feasible nodes."""
+    """A local score plugin whose scores are normalized over the feasible nodes."""
 
     plugin: ScorePlugin
     normalizer: NormalizePlugin

@@ -1,6 +1,6 @@
 """Feasible nodes -> weighted totals.
 
-Each plugin scores all feasible nodes at once; the framework normalises, weighs and adds up. A plugin whose PreScore
+Each plugin scores all feasible nodes at once; the framework normalizes, weighs and adds up. A plugin whose PreScore
 skips contributes nothing.
 """
 

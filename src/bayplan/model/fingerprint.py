@@ -13,5 +13,5 @@ exact_fingerprint = msgspec.json.Encoder().encode
 
 
 def digest(value: object) -> bytes:
-    """The same in sixteen bytes, to tell whether something large has changed."""
+    """The fingerprint in sixteen bytes, to tell whether something large has changed."""
     return blake2b(fingerprint(value), digest_size=16).digest()

@@ -70,7 +70,7 @@ def read(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> ReadResu
 
 
 def from_dicts(objects: Iterable[Any], source: str = "objects") -> ReadResult:
-    """The same for parsed objects; an empty list is not a fault here."""
+    """Reads parsed objects; an empty list is not a fault here."""
     collector = _Collector()
     with without_garbage_collection():
         for position, item in enumerate(objects):
@@ -79,7 +79,7 @@ def from_dicts(objects: Iterable[Any], source: str = "objects") -> ReadResult:
 
 
 def from_texts(texts: Iterable[tuple[str, bytes]]) -> ReadResult:
-    """The same for the text of files and lists, each with what to call it in messages."""
+    """Reads the text of files and lists, each with what to call it in messages."""
     collector = _Collector()
     with without_garbage_collection():
         for source, data in texts:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from bayplan.analysis.anonymising.rules import ANNOTATIONS
+from bayplan.analysis.anonymizing.rules import ANNOTATIONS
 from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.reading import VERSION_FIELD
 

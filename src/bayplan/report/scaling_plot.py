@@ -28,7 +28,7 @@ FAMILIES = {
         "basic",
         "mixed",
         "mixed-600",
-        "mixed-relabelled",
+        "mixed-relabeled",
         "autoscaled",
         "mixed-nominated",
         "unique",

@@ -41,32 +41,32 @@ def show(parts: Iterable[Part], stream: TextIO) -> None:
     """Write the parts, fitted to what the stream is."""
     on_terminal = stream.isatty()
     width = max(_WIDTH_MIN, Console(file=stream).width) if on_terminal else PIPE_WIDTH
-    colours = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    stream.write(rendered(parts, width=width, colours=colours))
+    colors = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    stream.write(rendered(parts, width=width, colors=colors))
     stream.flush()
 
 
-def rendered(parts: Iterable[Part], *, width: int = PIPE_WIDTH, colours: bool = False) -> str:
+def rendered(parts: Iterable[Part], *, width: int = PIPE_WIDTH, colors: bool = False) -> str:
     """The parts as text."""
     buffer = StringIO()
-    console = _console(buffer, width, colours)
+    console = _console(buffer, width, colors)
     for part in parts:
         if isinstance(part, Verbatim):
             console.print(part.text, soft_wrap=True)
         elif isinstance(part, Table) and part.show_header:
-            _console(buffer, _fitted(part, width), colours).print(part)
+            _console(buffer, _fitted(part, width), colors).print(part)
         else:
             console.print(part)
     # Tables fill their last column with blanks.
     return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
 
 
-def _console(buffer: StringIO, width: int, colours: bool) -> Console:
+def _console(buffer: StringIO, width: int, colors: bool) -> Console:
     return Console(
         file=buffer,
         width=width,
-        force_terminal=colours,
-        color_system="standard" if colours else None,
+        force_terminal=colors,
+        color_system="standard" if colors else None,
         highlight=False,
         markup=False,
         emoji=False,

@@ -1,4 +1,4 @@
-"""Who may see what on the secure port: the API server is asked, as upstream does it.
+"""Who may see what on the secure port: the API server is asked, as upstream does.
 
 Takes a request's path, verb and token or client certificate; asks TokenReview who that is and SubjectAccessReview what
 they may, and remembers both answers for a while. Paths that are always allowed are open to everybody and nobody is

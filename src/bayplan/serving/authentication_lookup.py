@@ -35,7 +35,7 @@ _log = structlog.get_logger("access")
 
 @dataclass(slots=True)
 class AuthenticationLookup:
-    """Runs until it is cancelled."""
+    """Runs until it is canceled."""
 
     client: ApiClient
     trust: Trust

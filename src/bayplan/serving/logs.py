@@ -84,7 +84,7 @@ def _text_line(method: str, event: Event, now: int) -> str:
 
 
 def _pairs(event: Mapping[str, Any]) -> list[str]:
-    # As klog does it, what went wrong comes first.
+    # As in klog, what went wrong comes first.
     fields = sorted(event.items(), key=lambda field: field[0] != "err")
     return [f"{name}={_value(value)}" for name, value in fields]
 

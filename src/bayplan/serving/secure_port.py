@@ -66,7 +66,7 @@ class Pages:
 
 
 class SecurePort:
-    """Serves pages on a socket until it is cancelled; `lookup` goes on finding out whose certificates count."""
+    """Serves pages on a socket until it is canceled; `lookup` goes on finding out whose certificates count."""
 
     def __init__(
         self,

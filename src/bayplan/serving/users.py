@@ -79,7 +79,7 @@ class Trust:
         self._encryption.accept(authorities)
 
     def believe_proxies(self, authorities: bytes, headers: ProxyHeaders) -> None:
-        """The same for those who speak for others. Raises ValueError."""
+        """Certificates of proxies that speak for users, as PEM. Raises ValueError."""
         self._proxies, self._headers = _parsed(authorities), headers
         self._encryption.accept(authorities)
 

@@ -136,7 +136,7 @@ class Store:
     # Writing.
 
     def create(self, obj: ObjectT, now: int) -> ObjectT:
-        """Admits a new object; what belongs to the server (uid, times, status) is made anew."""
+        """Admits a new object; what belongs to the server (uid, times, status) is set here."""
         rules = RULES[type(obj)]
         namespace = _namespace(obj, rules)
         if rules.namespaced:

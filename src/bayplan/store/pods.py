@@ -50,7 +50,7 @@ def start_gated(pod: Pod, now: int) -> None:
 
 
 def topology_labels(node: Node | None) -> dict[str, str]:
-    """Where the node is, as its pods are labelled; a node that is not there says nothing."""
+    """Where the node is, as its pods are labeled; a node that is not there says nothing."""
     if node is None:
         return {}
     labels = node.metadata.labels

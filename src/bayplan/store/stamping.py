@@ -13,7 +13,7 @@ _SAFE_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 GENERATED_BASE_MAX = 63 - _SUFFIX_LENGTH
 _SUFFIX_COUNT = len(_SAFE_LETTERS) ** _SUFFIX_LENGTH
-# Any number without a factor of 3 visits all suffixes before one comes again; this one makes neighbours unlike.
+# Any number without a factor of 3 visits all suffixes before one comes again; this one makes neighbors unlike.
 _STRIDE = 8_675_309
 
 

@@ -37,7 +37,7 @@ from bayplan.testing.clusters import ObjectChange
 from bayplan.testing.plugin_rules import Trial
 from bayplan.testing.plugin_wakeups import is_same_pod, is_woken
 
-#: How many nodes of a case are tried as worlds of their own; each costs a cluster built anew.
+#: How many nodes of a case are tried as worlds of their own; each costs a cluster built again.
 WORLDS_MAX = 2
 
 # ---------------------------------------------------------------- what an answer depends on

@@ -98,7 +98,7 @@ class LiveCluster:
         self.set_time_speed(0)
 
     def set_time_speed(self, times: float) -> None:
-        """Lets the cluster's clock go so many times as fast as the system's; 1 is as usual."""
+        """Lets the cluster's clock go this many times as fast as the system's; 1 is as usual."""
         self._thread.call(lambda: self._hosted.set_time(rate=times))
 
     def advance_time(self, seconds: float) -> None:

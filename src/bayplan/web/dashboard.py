@@ -1,4 +1,4 @@
-"""The dashboard in front of the API: an ASGI application that answers for the page and passes on all else.
+"""The dashboard in front of the API: an ASGI application that answers for the page and passes on everything else.
 
 `/` is the page for browsers; whoever asks it for JSON gets the API's paths as before. The page's own files are for
 everybody, since they say nothing about the cluster; the feed, the past and the explanations need the token.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.apiserver.registry.typed import MODELLED
+from bayplan.apiserver.registry.typed import MODELED
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.storage.storage import Storage
@@ -89,7 +89,7 @@ class Explainer:
         storage = self._storage
         moments = moments_of(storage.log.since(storage.log.expired), namespace, name)
         moment = _chosen(moments, when, storage.version)
-        current = [entry.document for resource in MODELLED for entry in storage.entries(resource)]
+        current = [entry.document for resource in MODELED for entry in storage.entries(resource)]
         later = storage.log.since(moment.version)
         async with self._busy:
             answer = await asyncio.to_thread(self._work_out, current, later, f"{namespace}/{name}")
@@ -112,7 +112,7 @@ def documents_before(current: list[Document], later: Sequence[Change]) -> list[D
     """What was stored before these changes, given what is stored now."""
     stored = {_identity(document): document for document in current}
     for change in reversed(later):
-        if change.resource not in MODELLED:
+        if change.resource not in MODELED:
             continue
         if change.old is None:
             stored.pop(_identity(change.new.document), None)

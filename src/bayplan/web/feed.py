@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.registry.typed import MODELLED
+from bayplan.apiserver.registry.typed import MODELED
 from bayplan.apiserver.storage.entries import encode_json
 from bayplan.apiserver.storage.log import Change
 from bayplan.core.queue.queued_pod import QueuedPod
@@ -163,7 +163,7 @@ class Feed:
         return found
 
     def _digest(self, resource: str, namespace: str, name: str) -> Digest | None:
-        info = MODELLED.get(resource)
+        info = MODELED.get(resource)
         if info is None:  # Events are the only ones that no struct stands for
             entry = self._registry.storage.find(resource, namespace, name)
             return None if entry is None else event_digest(entry.document)
@@ -174,7 +174,7 @@ class Feed:
         tables: dict[str, dict[str, Digest]] = {table: {} for table in TABLES.values()}
         for resource, table in TABLES.items():
             entries = self._registry.storage.entries(resource)
-            if resource not in MODELLED:
+            if resource not in MODELED:
                 entries = sorted(entries, key=lambda entry: entry.version)[-EVENTS_MAX:]
             for entry in entries:
                 shown = self._digest(resource, entry.namespace, entry.name)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bayplan.apiserver.registry.typed import MODELLED, narrow
+from bayplan.apiserver.registry.typed import MODELED, narrow
 from bayplan.apiserver.storage.entries import Entry
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.storage.storage import Storage
@@ -112,7 +112,7 @@ def _place(change: Change) -> tuple[str, str]:
 
 
 def _digest(resource: str, entry: Entry) -> Digest | None:
-    info = MODELLED.get(resource)
+    info = MODELED.get(resource)
     if info is None:
         return event_digest(entry.document)
     return digest(TABLES[resource], narrow(entry.document, info))

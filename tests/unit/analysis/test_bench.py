@@ -63,7 +63,7 @@ def test_replicas_of_a_template_come_in_a_row() -> None:
 
 
 def test_a_node_changes_now_and_then() -> None:
-    workload = replace(WORKLOADS["mixed-relabelled"], relabel_every=5)
+    workload = replace(WORKLOADS["mixed-relabeled"], relabel_every=5)
     pods = pods_of(workload, PODS)
     cache = build_cache(workload, NODES, pods)
     before = cache.nodes.spec_changes.position

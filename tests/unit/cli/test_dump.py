@@ -87,7 +87,7 @@ def test_secrets_and_what_does_not_affect_scheduling_are_not_in_it(
 def test_without_names(bayplan: Bayplan, live: LiveCluster, tmp_path: Path) -> None:
     plain, renamed = str(tmp_path / "plain.json"), str(tmp_path / "renamed.json.gz")
     bayplan("dump", "--kubeconfig", str(live.kubeconfig), "--output-file", plain)
-    assert bayplan("dump", "--kubeconfig", str(live.kubeconfig), "--anonymise", "--output-file", renamed).code == 0
+    assert bayplan("dump", "--kubeconfig", str(live.kubeconfig), "--anonymize", "--output-file", renamed).code == 0
     text = gzip.decompress(Path(renamed).read_bytes()).decode()
     assert not any(word in text for word in ("acme", "shop", "hunter2", "registry", "node-1", "zone-a"))
     ((_, total),) = placed(bayplan, plain)

@@ -269,7 +269,7 @@ class TestConnections:
         serving_thread.join()
         listening.close()
 
-    def test_a_cancelled_request_gives_its_place_to_another(self, run: Run) -> None:
+    def test_a_canceled_request_gives_its_place_to_another(self, run: Run) -> None:
         async def main() -> None:
             async with client_of(silent, always_ok, connections_max=1) as (client, server):
                 first = asyncio.ensure_future(client.request("POST", PATH, b"{}"))

@@ -46,7 +46,7 @@ def test_a_clock_that_is_set_back_gives_nothing_and_takes_nothing() -> None:
     assert bucket.take(11.0) == 0
 
 
-async def admitted(importances: list[int], cancelled: int | None = None) -> list[tuple[float, int]]:
+async def admitted(importances: list[int], canceled: int | None = None) -> list[tuple[float, int]]:
     """Times at which these get their turn, when all come at once and there is one token, then ten a second."""
     loop = asyncio.get_running_loop()
     throttle = Throttle(TokenBucket(qps=10, burst=1, now=loop.time()), loop.time)
@@ -57,9 +57,9 @@ async def admitted(importances: list[int], cancelled: int | None = None) -> list
         turns.append((round(loop.time(), 3), importance))
 
     tasks = [asyncio.create_task(ask(importance)) for importance in importances]
-    if cancelled is not None:
+    if canceled is not None:
         await asyncio.sleep(0)
-        tasks[cancelled].cancel()
+        tasks[canceled].cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     return turns
 
@@ -70,4 +70,4 @@ def test_the_most_important_of_those_who_wait_goes_first() -> None:
 
 
 def test_who_gives_up_waiting_takes_no_token() -> None:
-    assert run_virtually(admitted([0, 0, 1], cancelled=1)) == [(0, 0), (0.1, 1)]
+    assert run_virtually(admitted([0, 0, 1], canceled=1)) == [(0, 0), (0.1, 1)]

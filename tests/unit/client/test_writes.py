@@ -146,7 +146,7 @@ def test_answers_lost_again_and_again_are_passed_on_ever_more_slowly() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_retry_after_is_honoured(status: int) -> None:
+def test_retry_after_is_honored(status: int) -> None:
     bench = played(ScriptedClient(refusal(status, "slow down", retry_after="1")), bind())
     assert [request.at for request in bench.client.requests] == [0.0, 1.0]
     assert bench.events == [BindAnswered("default/a", "uid-a")]

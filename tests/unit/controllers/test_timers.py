@@ -1,4 +1,4 @@
-"""Times of keys: their order, and that what is cancelled leaves nothing behind."""
+"""Times of keys: their order, and that what is canceled leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_what_is_set_while_taking_out_comes_too_if_due() -> None:
     assert timers.next_at() == 4
 
 
-def test_cancelled_keys_leave_the_heap() -> None:
+def test_canceled_keys_leave_the_heap() -> None:
     timers: Timers[int] = Timers()
     for key in range(10_000):
         timers.set(key, 10**9 + key)

@@ -320,11 +320,11 @@ def test_what_the_watch_showed_during_an_attempt_is_what_is_left_of_it() -> None
     """A label that came while the devices were only assumed stays; the devices go."""
     world = scheduler(claim_of("c", asks("r")), user("p", "c"))
     decided(world)
-    labelled = as_written(claim_of("c", asks("r")), "3")
-    labelled.metadata.labels = {"team": "x"}
-    world.observe(ObjectChanged(claim_of("c", asks("r")), labelled), SECOND)
+    labeled = as_written(claim_of("c", asks("r")), "3")
+    labeled.metadata.labels = {"team": "x"}
+    world.observe(ObjectChanged(claim_of("c", asks("r")), labeled), SECOND)
     world.observe(VolumesAnswered("default/p", "pod-default-p", "no"), SECOND)
-    assert stored(world) == labelled
+    assert stored(world) == labeled
 
 
 def test_a_claim_that_came_and_went_unseen_leaves_nothing_behind() -> None:

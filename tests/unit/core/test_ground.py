@@ -16,19 +16,19 @@ from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, OtherNodes, Po
 from bayplan.core.snapshot import View
 from bayplan.testing.builders import node, pod
 
-LICENCE = "example.com/licence"
+LICENSE = "example.com/license"
 
 
-class PrefersLicences:
+class PrefersLicenses:
     """A plugin that has nothing to say while no node has the resource that it looks for."""
 
-    name: ClassVar[str] = "PrefersLicences"
+    name: ClassVar[str] = "PrefersLicenses"
     score_reads: ClassVar[Reads] = Reads.NODE
     pod_parts = PodParts.CONSTRAINTS
     other_nodes = OtherNodes.NOTHING
 
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> int | Skip:
-        column = view.nodes.resources.find(LICENCE)
+        column = view.nodes.resources.find(LICENSE)
         return SKIP if column == ABSENT else column
 
     def score(self, state: int, view: View, rows: RowArray) -> IntArray:
@@ -38,7 +38,7 @@ class PrefersLicences:
 
 @pytest.mark.parametrize("reuse", [True, False], ids=["reuse", "from-scratch"])
 def test_a_resource_that_no_node_had_before_is_seen_by_plugins_that_look_for_it(reuse: bool) -> None:
-    plugin, profile = PrefersLicences(), default_profile()
+    plugin, profile = PrefersLicenses(), default_profile()
     profile = replace(
         profile,
         pre_score=(*profile.pre_score, plugin),
@@ -50,6 +50,6 @@ def test_a_resource_that_no_node_had_before_is_seen_by_plugins_that_look_for_it(
     cache = cache_of(*(node(name).capacity(cpu="8", pods=9).obj() for name in "abc"))
     waiting = cache.info(pod("p").cpu("1").obj())
     found = [chosen_node(decider, waiting, cache.view()) for _ in range(3)]
-    cache.add(node("b").capacity({LICENCE: 4}, cpu="8", pods=9).obj())
+    cache.add(node("b").capacity({LICENSE: 4}, cpu="8", pods=9).obj())
     found.append(chosen_node(decider, waiting, cache.view()))
     assert found == ["a", "a", "a", "b"]

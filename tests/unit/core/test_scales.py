@@ -1,4 +1,4 @@
-"""Normalised scores last while the lowest and the highest raw one do."""
+"""Normalized scores last while the lowest and the highest raw one do."""
 
 from __future__ import annotations
 

@@ -87,10 +87,10 @@ def test_a_pod_that_changed_on_its_way_counts_as_it_is_once_it_is_seen_on_its_no
     """Labels may change between the decision and the binding; whoever counts pods by them goes by the new ones."""
     scheduler, waiting = bound_pod()
     meta = waiting.metadata
-    relabelled = replace(waiting, metadata=replace(meta, labels={"tier": "web"}))
-    scheduler.observe(ObjectChanged(waiting, relabelled), SECOND)
-    on_its_node = replace(relabelled, spec=replace(relabelled.spec, node_name="n"))
-    scheduler.observe(ObjectChanged(relabelled, on_its_node), SECOND)
+    relabeled = replace(waiting, metadata=replace(meta, labels={"tier": "web"}))
+    scheduler.observe(ObjectChanged(waiting, relabeled), SECOND)
+    on_its_node = replace(relabeled, spec=replace(relabeled.spec, node_name="n"))
+    scheduler.observe(ObjectChanged(relabeled, on_its_node), SECOND)
     pods = scheduler.cache.pods
     assert pods.shape(pods.rows_by_key["default/p"]).labels == {"tier": "web"}
 

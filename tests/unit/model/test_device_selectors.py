@@ -109,7 +109,7 @@ def test_what_never_ends_is_stopped() -> None:
     nested = "true"
     for depth in range(6):
         nested = f"{numbers}.all(x{depth}, {nested})"
-    with pytest.raises(DeviceSelectorError, match="operation cancelled: actual cost limit exceeded"):
+    with pytest.raises(DeviceSelectorError, match="operation canceled: actual cost limit exceeded"):
         matches(nested)
 
 

@@ -47,7 +47,7 @@ def test_an_answer_is_short_as_text_and_whole_in_a_notebook(question: str, clust
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_an_answer_says_the_same_after_it_has_travelled(question: str, cluster: bayplan.Cluster) -> None:
+def test_an_answer_says_the_same_after_it_has_traveled(question: str, cluster: bayplan.Cluster) -> None:
     answer = QUESTIONS[question](cluster)
     copied = pickle.loads(pickle.dumps(answer))
     assert copied._repr_html_() == answer._repr_html_()
@@ -55,7 +55,7 @@ def test_an_answer_says_the_same_after_it_has_travelled(question: str, cluster: 
         assert copied.to_dict() == answer.to_dict()
 
 
-def test_an_explanation_that_has_travelled_still_has_all_reasons(cluster: bayplan.Cluster) -> None:
+def test_an_explanation_that_has_traveled_still_has_all_reasons(cluster: bayplan.Cluster) -> None:
     why = cluster.explain(demo.URGENT_POD)
     copied = pickle.loads(pickle.dumps(why))
     assert copied.fits is False
@@ -63,7 +63,7 @@ def test_an_explanation_that_has_travelled_still_has_all_reasons(cluster: baypla
     assert copied.document(all_reasons=True) == why.document(all_reasons=True)
 
 
-def test_a_cluster_that_has_travelled_decides_like_the_same_version(cluster: bayplan.Cluster) -> None:
+def test_a_cluster_that_has_traveled_decides_like_the_same_version(cluster: bayplan.Cluster) -> None:
     newer = bayplan.Cluster(demo.objects_of("cluster.yaml", "urgent.yaml"), kubernetes_version="1.37")
     copied = pickle.loads(pickle.dumps(newer))
     assert copied.release is newer.release

@@ -35,7 +35,7 @@ def test_a_pipe_gets_plain_lines_of_readable_width() -> None:
     assert all(line == line.rstrip() for line in lines)
 
 
-def test_terminal_gets_colours_and_wrapped_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_gets_colors_and_wrapped_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "80")
@@ -46,7 +46,7 @@ def test_terminal_gets_colours_and_wrapped_text(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_terminal_without_colours(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+def test_terminal_without_colors(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
     monkeypatch.setenv(variable, value)
     stream = Terminal()
     show(parts(), stream)

@@ -92,16 +92,16 @@ class StoreMachine(RuleBasedStateMachine):
         """A patch needs no version, and writes nothing when nothing changes."""
         key = kind.__name__, namespace, name
 
-        def labelled(one: Any) -> Any:
+        def labeled(one: Any) -> Any:
             return replace(one, metadata=replace(one.metadata, labels={"value": value}))
 
         if key not in self.model:
-            self._refused(NotFound, lambda: self.store.modify(kind, namespace, name, labelled, self.now))
+            self._refused(NotFound, lambda: self.store.modify(kind, namespace, name, labeled, self.now))
             return
         expected = self.model[key]
         changes = expected.labels != {"value": value}
         version = self.store.resource_version
-        written = self.store.modify(kind, namespace, name, labelled, self.now)
+        written = self.store.modify(kind, namespace, name, labeled, self.now)
         assert self.store.resource_version == version + changes
         expected.labels, expected.version = {"value": value}, written.metadata.resource_version
 

@@ -62,7 +62,7 @@ def test_templates_carry_no_priority_of_their_pattern() -> None:
     assert made.spec.selector.match_labels == {"app": "x"}
 
 
-def test_misspelt_fields_are_reported() -> None:
+def test_misspelled_fields_are_reported() -> None:
     with pytest.raises(AttributeError, match="no spec field 'replcas'"):
         deployment("d").set(replcas=3)
 

@@ -252,8 +252,8 @@ def test_a_pod_that_is_bound_but_not_seen_yet_keeps_its_room(monkeypatch: pytest
     assert scheduler.bound() == {}, "it is not bound a second time"
     assert is_room_kept(scheduler)
     waiting = pod("p").cpu("3").obj()
-    labelled = replace(waiting, metadata=replace(waiting.metadata, labels={"a": "b"}))
-    scheduler.hear(ObjectChanged(waiting, labelled), ObjectChanged(labelled, on_its_node(labelled)), at=SECOND)
+    labeled = replace(waiting, metadata=replace(waiting.metadata, labels={"a": "b"}))
+    scheduler.hear(ObjectChanged(waiting, labeled), ObjectChanged(labeled, on_its_node(labeled)), at=SECOND)
     check_always(scheduler.scheduler)
     assert scheduler.scheduler.pods_on_the_way() == []
 

@@ -1,4 +1,4 @@
-"""Objects that are applied to a cluster: those of the same kind and name are replaced, as `kubectl apply` does it.
+"""Objects that are applied to a cluster: those of the same kind and name are replaced, as `kubectl apply` does.
 
 What only a server or a controller writes stays: identity, status, the node of a pod, the volume of a claim. So do
 labels and annotations that the new object does not mention, and the number of replicas if it names none. An object
@@ -87,7 +87,7 @@ def _merged(old: Object, new: Object) -> Object:
         merged.spec.volume_name = merged.spec.volume_name or old.spec.volume_name
     if isinstance(merged, Node) and isinstance(old, Node) and merged.spec == NodeSpec():
         merged.spec = old.spec
-    # A budget's status is worked out anew, for what it asks for may have changed.
+    # A budget's status is recomputed, for what it asks for may have changed.
     if not isinstance(merged, PodDisruptionBudget) and _has_no_status(merged):
         merged = replace(merged, status=old.status)  # type: ignore[union-attr]
     return merged

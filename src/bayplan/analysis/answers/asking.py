@@ -55,7 +55,7 @@ class Asking:
         return self.configuration.profiles == load_configuration(None, release=self.cluster.release).profiles
 
     def of(self, cluster: Cluster) -> Asking:
-        """The same about another cluster."""
+        """These settings, asked about another cluster."""
         return replace(self, cluster=cluster)
 
     def cache(self, without: str = "") -> Cache:

@@ -1,4 +1,4 @@
-"""Would everything on a node fit elsewhere, and may it leave? Nodes are drained as `kubectl drain` does it.
+"""Would everything on a node fit elsewhere, and is it allowed to leave? Nodes are drained as `kubectl drain` does.
 
 A node is cordoned; its pods are evicted through the API, which asks their disruption budgets; a pod that a budget
 protects waits until others are ready again, which they are once they have a node. Pods of DaemonSets and pods that a

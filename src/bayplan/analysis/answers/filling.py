@@ -95,7 +95,7 @@ class Filling:
         return found
 
     def fill(self, *, rounds: int | None = None, preempting: bool = False) -> PlacedPod | None:
-        """Place replicas until one does not fit, which is returned, or there are so many complete rounds.
+        """Place replicas until one does not fit, which is returned, or there are this many complete rounds.
 
         A replica that would evict another one does not fit either.
         """
@@ -132,7 +132,7 @@ class Filling:
         return Stop(self._patterns[at].name, message, ordered, short, by_node)
 
     def take_back(self, count: int) -> None:
-        """Forget the replicas placed after the first so many."""
+        """Keep only the first `count` replicas."""
         taken = self.placed[count:]
         del self.placed[count:]
         self._own.difference_update(placed.pod for _, placed in taken)

@@ -2,7 +2,7 @@
 
 Takes the columns of a cache at an instant; gives for each resource what nodes offer, what pods there request and what
 is left, in all and on the one node that has most. A pod needs its piece on one node: a large total in small pieces is
-of no use to a large pod. Cordoned nodes are left out. Amounts are milli-cores for cpu, whole units for all else.
+of no use to a large pod. Cordoned nodes are left out. Amounts are milli-cores for cpu, whole units for everything else.
 """
 
 from __future__ import annotations

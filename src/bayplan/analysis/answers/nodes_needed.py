@@ -81,7 +81,7 @@ def node_kinds(cluster: Cluster, described: Iterable[str] = ()) -> list[NodeKind
 def nodes_needed(
     cluster: Cluster, cache: Cache, filling: Filling, kinds: Sequence[NodeKind], replicas: int
 ) -> tuple[NodesNeeded, ...]:
-    """For each kind the nodes that so many rounds of replicas take, beyond those that fit now.
+    """For each kind the nodes that this many rounds of replicas take, beyond those that fit now.
 
     The filling must be where no replica fits any more. It and the cache are as before afterwards.
     """

@@ -127,7 +127,7 @@ def _in_namespace(result: ReadResult, given: Mapping[str, Any], namespace: str) 
 
 
 def _from_objects(cluster: Cluster, result: ReadResult, name: str, share: int) -> PodPattern:
-    """The one pod or workload among them; all else comes along, unless the cluster has it."""
+    """The one pod or workload among them; everything else comes along, unless the cluster has it."""
     makers = [obj for obj in result.objects if isinstance(obj, (Pod, *WORKLOADS))]
     if len(makers) != 1:
         count = "none" if not makers else str(len(makers))

@@ -23,7 +23,7 @@ _INSUFFICIENT = "Insufficient "
 
 @dataclass(frozen=True, slots=True)
 class PoolAmounts:
-    """One resource on all nodes of a pool; milli-cores for cpu, whole units for all else."""
+    """One resource on all nodes of a pool; milli-cores for cpu, whole units for everything else."""
 
     allocatable: int
     requested: int

@@ -1,4 +1,4 @@
-"""What comes in place of a pod that has lost its node: another one, made by its controller, or nothing.
+"""What replaces a pod that has lost its node: another one, made by its controller, or nothing.
 
 Takes the pod as it was; gives a pod that waits. It bears the name of the lost one, so that a reader can follow it,
 though only a StatefulSet would really call it so. It is what its controller made before: a copy, whose priority is what
@@ -37,7 +37,7 @@ class Replacements:
         self._storage_classes: list[Object] = [obj for obj in objects if isinstance(obj, StorageClass)]
 
     def instead_of(self, pod: Pod, node_name: str) -> tuple[Pod, list[PersistentVolumeClaim]]:
-        """The pod in place of one that ran there, and the volume claims that are made anew for it."""
+        """The pod in place of one that ran there, and the volume claims that are created again for it."""
         meta = replace(pod.metadata, uid="", resource_version="", creation_timestamp=None)
         made = Pod(metadata=meta, spec=copy_spec(pod.spec), status=PodStatus(phase="Pending"))
         made.spec.node_name = ""

@@ -1,4 +1,4 @@
-"""A workload's pods are replaced by pods of its new template, as its controller goes about it.
+"""A workload's pods are replaced by pods of its new template, as its controller does.
 
 A Deployment makes new pods and deletes old ones within its surge and what it may lack, or deletes all first. A
 StatefulSet goes from its last pod to the first, a DaemonSet from node to node, both as many at a time as may be away. A

@@ -163,7 +163,7 @@ class NodeChanges(NamedTuple):
 
 
 def changes_before(workload: Workload, node_count: int, position: int) -> NodeChanges | None:
-    """What happens just before the pod at this position is decided on, in a cluster that began with so many nodes."""
+    """What happens just before the pod at this position is decided on, in a cluster that began with this many nodes."""
     if workload.relabel_every and not position % workload.relabel_every:
         return NodeChanges(None, [changed_node(workload, node_count, position // workload.relabel_every)])
     if workload.scale_every and not position % workload.scale_every:

@@ -22,7 +22,7 @@ PODS_BY_DEFAULT = 2_000
 #: A node has room for one pod of these: more pods than nodes would be another workload.
 ONE_PER_NODE = frozenset({"anti-affinity", "preempt", "preempt-spread", "preempt-apart"})
 
-#: Measures a workload with so many nodes, pods to place, and bystanders on each node.
+#: Measures a workload with this many nodes, pods to place, and bystanders on each node.
 Measure = Callable[[str, int, int, int], Measurement]
 
 

@@ -60,8 +60,8 @@ class Workload:
     target: int = 0  # decisions a second to reach with `node_count` nodes
     node_count: int = 5_000  # by default
     on_request: bool = False  # takes minutes and gigabytes: measured only where it is asked for by name
-    relabel_every: int = 0  # a node's labels change, or its taints, each time so many pods have been decided on
-    scale_every: int = 0  # a node joins or leaves each time so many pods have been decided on
+    relabel_every: int = 0  # a node's labels change, or its taints, each time this many pods have been decided on
+    scale_every: int = 0  # a node joins or leaves each time this many pods have been decided on
     nominated: int = 0  # pods that wait for their victims to leave while others are decided on
 
 
@@ -74,7 +74,7 @@ WORKLOADS: dict[str, Workload] = {
         Workload("mixed", "120 templates, in turn", PodTemplate(100, 256, variants=120), 10_000, target=8_000),
         Workload("mixed-600", "600 templates, in turn", PodTemplate(100, 256, variants=600), 10_000, target=8_000),
         Workload(
-            "mixed-relabelled",
+            "mixed-relabeled",
             "mixed; every 50 decisions a node changes",
             PodTemplate(100, 256, variants=120),
             10_000,

@@ -29,7 +29,7 @@ from bayplan.analysis.simulation.recording.series import Sampler
 from bayplan.analysis.simulation.results.cascades import Cascades
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_format import End, Note, PendingPods, Run
-from bayplan.analysis.simulation.results.summary import summarise
+from bayplan.analysis.simulation.results.summary import summarize
 from bayplan.client.extender_documents import encoded
 from bayplan.client.extenders import HttpExtender, connect_extenders
 from bayplan.config.feature_gates import GateSettings
@@ -241,7 +241,7 @@ class Simulation:
             seconds=passed / 1e9,
             partial=partial,
             classes=classes,
-            summary=summarise(ledger, series, logged, classes),
+            summary=summarize(ledger, series, logged, classes),
             series=series,
             nodes=self.listener.nodes.nodes,
             pods=ledger.pods,

@@ -290,7 +290,7 @@ class Mutation:
         return self._pass(document, is_again=False)
 
     def again(self, document: Document) -> Document:
-        """The same after those policies that want to see what others did, in-tree admission among them."""
+        """The document after the policies that want to see what others did, in-tree admission included."""
         if document != self._output:
             self._require_all()
         return self._pass(document, is_again=True)

@@ -12,7 +12,7 @@ import msgspec
 
 from bayplan.apiserver.custom_resources import definitions
 from bayplan.apiserver.registry.documents import with_metadata
-from bayplan.apiserver.registry.typed import MODELLED, narrow
+from bayplan.apiserver.registry.typed import MODELED, narrow
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.meta import ObjectMeta
@@ -36,7 +36,7 @@ class _Rules:
     def __init__(self, resource: Resource) -> None:
         self.group, self.kind, self.resource = resource.group, resource.kind, resource.plural
         self.qualified_resource, self.qualified_kind = resource.qualified_resource, resource.qualified_kind
-        info = MODELLED.get(resource.qualified_resource)
+        info = MODELED.get(resource.qualified_resource)
         self.orphans_by_default = info is not None and RULES[info.kind].orphans_by_default
 
 
@@ -68,7 +68,7 @@ def may_go_now(old: Document, new: Document) -> bool:
 
 def _seen(document: Document, resource: Resource) -> Any:
     if resource.qualified_resource in _SEEN_AS_STRUCTS:
-        return narrow(document, MODELLED[resource.qualified_resource])
+        return narrow(document, MODELED[resource.qualified_resource])
     return MetadataOnly(_metadata(document))
 
 

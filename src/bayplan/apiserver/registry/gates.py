@@ -33,7 +33,7 @@ class Gate(Protocol):
     """What a write passes."""
 
     def mutated(self, document: Document, complete: Complete) -> Document:
-        """The document as policies change it, completed anew if they do."""
+        """The document as policies change it, completed again if they do."""
 
     def check(self, document: Document) -> None:
         """Raises what policies refuse."""

@@ -22,8 +22,8 @@ from bayplan.store.errors import BadRequest
 from bayplan.store.log import WatchEvent, WatchLog
 from bayplan.store.rules import RULES
 
-#: Modelled kinds by the resource whose documents they are a view of.
-MODELLED: dict[str, KindInfo] = {RULES[kind].qualified_resource: info for kind, info in KINDS.items()}
+#: Modeled kinds by the resource whose documents they are a view of.
+MODELED: dict[str, KindInfo] = {RULES[kind].qualified_resource: info for kind, info in KINDS.items()}
 
 #: Clients resume in the log of documents; those who read this one are in the same process and never far behind.
 _LOG_CAPACITY = 1_024
@@ -90,7 +90,7 @@ class TypedContent:
 
     def restore(self, resource: str, entry: Entry) -> None:
         """Takes over what was stored before this process began."""
-        info = MODELLED.get(resource)
+        info = MODELED.get(resource)
         if info is not None:
             obj = _with_fingerprint(narrow(entry.document, info), entry.document)
             self._apply(WatchEvent("ADDED", info.kind, None, obj, self.log.resource_version + 1, self.now))
@@ -98,7 +98,7 @@ class TypedContent:
     def prepare(self, change: Change) -> None:
         """Sees the document as a struct before it is stored; raises BadRequest if that is not possible."""
         self._prepared = None
-        info = MODELLED.get(change.resource)
+        info = MODELED.get(change.resource)
         if info is None:
             return
         old = self.content.find(info.kind, change.new.namespace, change.new.name)

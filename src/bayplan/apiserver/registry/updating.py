@@ -12,7 +12,7 @@ from typing import Any, Final
 from bayplan.apiserver.kinds.certificates.signing_requests import approved
 from bayplan.apiserver.kinds.served import kind_of
 from bayplan.apiserver.registry.documents import is_custom, metadata_of, with_part
-from bayplan.apiserver.registry.typed import MODELLED
+from bayplan.apiserver.registry.typed import MODELED
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.timestamps import format_time
@@ -73,7 +73,7 @@ def _check_number(version: str) -> None:
 
 
 def _storage_prefix(resource: Resource) -> str:
-    info = MODELLED.get(resource.qualified_resource)
+    info = MODELED.get(resource.qualified_resource)
     if info is not None:
         return RULES[info.kind].storage_prefix
     return f"{resource.group}/{resource.plural}" if is_custom(resource) else resource.plural

@@ -21,9 +21,9 @@ from bayplan.store.errors import InternalError
 
 #: Of the tables below; a file of the format before is converted, any other is refused.
 FORMAT = 2
-#: Old changes are dropped in stretches of so many versions: cheaper than one by one, and no write waits for long.
+#: Old changes are dropped in stretches of this many versions: cheaper than one by one, and no write waits for long.
 SWEEP_EVERY = 64
-#: Space is given back when more than one page in so many is free, and this many pages at a time.
+#: Space is given back when more than one page in this many is free, and this many pages at a time.
 _FREE_SHARE = 4
 _PAGES_AT_ONCE = 128
 #: A longer write-ahead log, as one large write leaves it, is cut back to this.

@@ -4,7 +4,7 @@ Takes pods with a node and writes what their kubelet would: Running, Ready and t
 or Failed when a pod that has a run time has had it; and when a pod is to be deleted, it goes once its processes had
 time to stop, at the latest when its grace period ends; `preStop.sleep` and `activeDeadlineSeconds` count. On a node
 that is missing or down nothing happens until it is back: processes there run on, but nobody hears of it. Containers
-are known by their exit codes if they fail; probes, restarts, images and hooks that run something are not modelled.
+are known by their exit codes if they fail; probes, restarts, images and hooks that run something are not modeled.
 
 A pod costs memory only while something is due for it.
 """

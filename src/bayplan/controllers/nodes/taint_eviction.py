@@ -97,7 +97,7 @@ class TaintEvictionController:
         elif seconds == 0:
             self._wait(key, now, now)
         elif self._waiting_since.get(key, now) == now:
-            # A wait that has begun before is not begun anew.
+            # A wait that has begun before is not begun again.
             self._wait(key, now, now + seconds * SECOND)
 
     def _wait(self, key: NamespacedName, since: int, until: int) -> None:

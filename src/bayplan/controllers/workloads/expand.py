@@ -171,7 +171,7 @@ class _Expansion:
             pending.pods.append(pod)
 
     def _free_ordinals(self, owner: StatefulSet, replicas: int | None) -> Iterator[int]:
-        """Ordinals without a pod, of so many replicas or without end.
+        """Ordinals without a pod, of this many replicas or without end.
 
         An ended pod leaves its ordinal: the controller deletes it and creates it again under the same name.
         A pod that is being deleted keeps it until it is gone.

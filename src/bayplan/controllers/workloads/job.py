@@ -57,7 +57,7 @@ class JobController(Reconciler[Key]):
         self._progress: dict[str, Progress] = {}
         """By the Job's uid."""
         self._uncounted: dict[str, None] = {}
-        """Jobs that were listed anew: what happened to their pods before may never have been told."""
+        """Jobs that were relisted: what happened to their pods before may never have been told."""
         self._orphans: dict[tuple[str, str], None] = {}
         """Pods that a Job has lost uncounted."""
 

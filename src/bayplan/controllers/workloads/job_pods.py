@@ -82,7 +82,7 @@ def index_prefix(job_name: str, index: int) -> str:
 
 
 def written_indexes(indexes: Iterable[int]) -> str:
-    """The other way round: neighbours joined, `0-3,5`; two are written singly, as Kubernetes does."""
+    """The other way round: neighbors joined, `0-3,5`; two are written singly, as Kubernetes does."""
     stretches: list[list[int]] = []
     for index in sorted(indexes):
         if stretches and stretches[-1][1] == index - 1:

@@ -52,7 +52,7 @@ class ReplicaSetController(Reconciler[NamespacedName]):
         self._pods: dict[str, Tally] = {}
         """By the owner's uid; an owner without pods that have not ended has none."""
         self._uncounted: dict[str, None] = {}
-        """Owners that were listed anew: what happened to their pods before may never have been told."""
+        """Owners that were relisted: what happened to their pods before may never have been told."""
         self._stamps: dict[str, tuple[PodTemplateSpec, Stamp]] = {}
 
     def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002

@@ -73,7 +73,7 @@ def size_of_new(bounds: Bounds, new: int, old: int, *, recreated: bool) -> int:
 
 
 def sizes_of_old(bounds: Bounds, new: Member, old: Sequence[Member]) -> list[int]:
-    """The next sizes of the others, which are given oldest first: so many go as can be spared."""
+    """The next sizes of the others, which are given oldest first: as many go as can be spared."""
     # Upstream: pkg/controller/deployment/rolling.go reconcileOldReplicaSets (v1.36).
     sizes = [member.size for member in old]
     new_unavailable = new.size - new.available

@@ -45,14 +45,14 @@ def replica_set_of(deployment: Deployment, hashed: str) -> ReplicaSet:
     selector = LabelSelector(
         match_labels={**given.match_labels, TEMPLATE_HASH: hashed}, match_expressions=list(given.match_expressions)
     )
-    labelled = PodTemplateSpec(
+    labeled = PodTemplateSpec(
         metadata=msgspec.structs.replace(template.metadata, labels=dict(labels)), spec=template.spec
     )
     spec = ReplicaSetSpec(
         replicas=deployment.spec.replicas,
         min_ready_seconds=deployment.spec.min_ready_seconds,
         selector=selector,
-        template=labelled,
+        template=labeled,
     )
     return ReplicaSet(metadata=meta, spec=spec)
 

@@ -376,7 +376,7 @@ class OneRowFilter(Protocol):
 
 @runtime_checkable
 class OneRowScore(Protocol):
-    """The same for a score plugin."""
+    """A score plugin that can also score a single node."""
 
     name: ClassVar[str]
 
@@ -400,7 +400,7 @@ class CompiledFilter(Protocol):
 
 @runtime_checkable
 class CompiledScore(Protocol):
-    """The same for a score plugin."""
+    """A score plugin whose rule the compiled loops know, so that they can apply it together with others."""
 
     name: ClassVar[str]
 

@@ -193,7 +193,7 @@ class Profile:
 
     @cached_property
     def followers(self) -> tuple[Scorer, ...]:
-        """The same with what is needed to ask them."""
+        """`following_scorers`, each with what is needed to ask it."""
         return tuple(map(self.scorer, self.following_scorers))
 
     def scorer(self, plugin: ScorePlugin) -> Scorer:

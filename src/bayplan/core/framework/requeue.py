@@ -2,7 +2,7 @@
 
 A plugin names the cluster events it cares for, each with an optional hint: a look at the pod and at the object before
 and after, which says whether a new attempt is worth it. No hint means always. The queue asks only the plugins that
-rejected the pod. Bits and matching rules are upstream's, because their odd consequences are part of the behaviour.
+rejected the pod. Bits and matching rules are upstream's, because their odd consequences are part of the behavior.
 
 Upstream's plugins sleep through some changes that would help. What they leave out is named separately, and heard of
 only if the scheduler is told to miss nothing (`Wakeups.COMPLETE`).

@@ -67,7 +67,7 @@ class Recorder(Protocol):
         """The scheduler has taken in an event."""
 
     def looked_up(self, profile: str, *, reused: bool, reusable: bool, took_ns: int) -> None:
-        """What is known of pods of the same shape was brought up to date (`reused`) or worked out anew."""
+        """What is known of pods of the same shape was brought up to date (`reused`) or recomputed."""
 
 
 #: The status that an answer to these arguments stands for.

@@ -59,7 +59,7 @@ class UnpreparedFilter:
 
 
 class UnpreparedScore:
-    """The same for a score plugin."""
+    """A score plugin that was not prepared for the pod."""
 
     def __init__(self, name: str, score_reads: Reads) -> None:
         self.name, self.score_reads = name, score_reads

@@ -71,7 +71,7 @@ def count_devices(
 
 
 def device_counts(view: View, resource_name: str) -> DeviceCounts:
-    """Devices that stand for the resource; worked out anew when any device has changed hands."""
+    """Devices that stand for the resource; recomputed when any device has changed hands."""
     inventory, nodes = view.objects.devices, view.nodes
     instant = (inventory.changes_end, nodes.spec_changes.position, nodes.count)
     key = ("counts", resource_name)

@@ -65,7 +65,7 @@ def _earning_count(spec: PodSpec, release: Release) -> int:
 
 
 def pod_images(spec: PodSpec) -> Counter[str]:
-    """Normalised names of all images the pod needs, each with how often it is named."""
+    """Normalized names of all images the pod needs, each with how often it is named."""
     containers = (*spec.init_containers, *spec.containers)
     volumes = [volume.image.reference for volume in spec.volumes if volume.image is not None]
     return Counter(normalized_name(name) for name in [*(item.image for item in containers), *volumes])

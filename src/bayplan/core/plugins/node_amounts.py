@@ -48,7 +48,7 @@ def levels_at(rows: Rows, columns: Columns, levels: NDArray[Item]) -> NDArray[It
 
 
 def capacities_at(rows: Rows, columns: Columns, levels: Levels) -> FloatArray:
-    """The same of what nodes have."""
+    """(resources, rows) of what nodes have."""
     capacities = levels.capacities
     return levels.capacities_at(rows, columns) if are_given(rows, capacities.shape[1]) else capacities[columns]
 

@@ -161,7 +161,7 @@ def _evenness_of_nodes(taken: IntArray | FloatArray, capacities: IntArray | Floa
 
 
 def _evenness_of_shares(shares: FloatArray) -> IntArray:
-    """The same for used shares, which are not kept as they are."""
+    """(rows,) given used shares, which this overwrites."""
     if shares.max(initial=0.0) > 1.0:
         np.minimum(shares, 1.0, out=shares)
     parts: IntArray = evenness(shares).astype(np.int64)

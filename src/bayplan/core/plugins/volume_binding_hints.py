@@ -14,7 +14,7 @@ from bayplan.model.storage import CSIDriver, CSINode, CSIStorageCapacity, Persis
 
 
 def after_class_change(pod: PodInfo, old: StorageClass | None, new: StorageClass) -> bool:  # noqa: ARG001
-    """Any new class, or one that may make volumes elsewhere than before; all else of a class cannot change."""
+    """Any new class, or one that may make volumes elsewhere than before; nothing else of a class can change."""
     return old is None or old.allowed_topologies != new.allowed_topologies
 
 

@@ -74,13 +74,13 @@ class VolumeZone:
             return np.ones(view.nodes.count, dtype=np.int64)[rows]
         labels = view.nodes.labels
         columns = {key: labels.column(key) for key in TOPOLOGY_LABELS}
-        labelled = np.zeros(view.nodes.count, dtype=np.bool_)[rows]
+        labeled = np.zeros(view.nodes.count, dtype=np.bool_)[rows]
         for column in columns.values():
-            labelled |= column.ids[rows] != ABSENT
-        reachable = np.ones_like(labelled)
+            labeled |= column.ids[rows] != ABSENT
+        reachable = np.ones_like(labeled)
         for topology in state:
             reachable &= _reaches(topology, columns, rows)
-        return (labelled & ~reachable).astype(np.int64)
+        return (labeled & ~reachable).astype(np.int64)
 
     def explain_failure(self, state: tuple[VolumeTopology, ...] | Status, view: View, code: int) -> Status:  # noqa: ARG002
         return state if isinstance(state, Status) else unresolvable(CONFLICT)

@@ -177,7 +177,7 @@ class Candidacy:
         self._view, self._filtered = view, filtered
 
     def _try_few_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: list[int]) -> None:
-        """The same with plain numbers. Mostly nothing comes of it, and what follows from all answers stays."""
+        """Try a few rows with plain numbers. Mostly no answer changes, and what follows from all of them stays."""
         before = [self._answer(row) for row in rows]
         to_try: list[int] = []
         demands = None if len(view.nominated) else self._demands_of(filtered)
@@ -250,7 +250,7 @@ class Candidacy:
         return self._failures
 
     def failures_on(self, rows: RowArray, filtered: Filtered, view: View) -> Iterator[tuple[Status, int]]:
-        """The same for these rows, in the words of an outcome of filtering that knows the errors."""
+        """Failures on these rows, worded by an outcome of filtering that knows the errors."""
         outcomes = self.outcomes[rows]
         without_victims = int(np.count_nonzero(outcomes == NO_PODS_BELOW))
         if without_victims:

@@ -62,7 +62,7 @@ class PreemptionGuard:
         self._waiting: dict[str, EvictionBudget | Pair] = {}  # by preemptor
         self.withholds = safety.limits_anything
         """Whether there is a limit at all; if not, nobody ever waits for leave."""
-        self._due_at: int | None = None  # what `due_at` says; worked out anew when something changes
+        self._due_at: int | None = None  # what `due_at` says; recomputed when something changes
         self._is_stale = False
 
     @property

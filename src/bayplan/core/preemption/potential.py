@@ -32,7 +32,7 @@ def potential_rows(
 
 
 def is_potential(filtered: Filtered, view: View, row: int, *, or_passing: bool = False) -> bool:
-    """The same for a single row."""
+    """Whether preemption might help on a single row."""
     if not view.nodes.alive.item(row):
         return False
     verdicts = filtered.verdicts

@@ -141,10 +141,10 @@ class _Sorter(Generic[Item]):
             if high - low < _NINTHER_LENGTH_MIN:
                 return False
             self._swap(i, i - 1)
-            self._settle_neighbours(low, high, i)
+            self._settle_neighbors(low, high, i)
         return False
 
-    def _settle_neighbours(self, low: int, high: int, i: int) -> None:
+    def _settle_neighbors(self, low: int, high: int, i: int) -> None:
         if i - low >= 2:
             j = i - 1
             while j >= 1 and self._less(j, j - 1):

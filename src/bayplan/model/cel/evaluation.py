@@ -60,7 +60,7 @@ class Run:
     def spend(self, cost: int) -> None:
         self.cost += cost
         if self.cost > COST_LIMIT:
-            raise CostLimitError("operation cancelled: actual cost limit exceeded")
+            raise CostLimitError("operation canceled: actual cost limit exceeded")
 
 
 class CostLimitError(CelError):

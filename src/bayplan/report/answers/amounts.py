@@ -10,13 +10,13 @@ from bayplan.model.quantity import milli_quantity, whole_quantity
 
 
 def amount_in_words(resource: str, amount: int) -> str:
-    """Takes milli-cores for cpu and whole units for all else."""
+    """Takes milli-cores for cpu and whole units for everything else."""
     plain = bare_amount(resource, amount)
     return plain if resource == CPU_NAME else f"{plain} of {resource}"
 
 
 def bare_amount(resource: str, amount: int) -> str:
-    """The same where the resource has been named: `1.5 cores`, `8Gi`, `2`."""
+    """An amount where the resource has been named: `1.5 cores`, `8Gi`, `2`."""
     if resource != CPU_NAME:
         return written_amount(resource, amount)
     cores = f"{amount / 1000:.3f}".rstrip("0").rstrip(".")

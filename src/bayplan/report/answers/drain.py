@@ -68,7 +68,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _kind_of_reason(message: str) -> str:
-    """The same for messages that differ in the number of nodes."""
+    """A key that is equal for messages that differ only in the number of nodes."""
     return " ".join(sorted(re.findall(r"[^\d,.:]+", first_reason(message))))
 
 

@@ -47,7 +47,7 @@ def move_script(answer: Defrag) -> str:
 
 
 def _commands(answer: Defrag, steps: tuple[Step, ...]) -> Iterator[str]:
-    """The target stays cordoned throughout; all else is released after its step."""
+    """The target stays cordoned throughout; everything else is released after its step."""
     if answer.target:
         yield f"target={answer.target}\nkubectl cordon $target"
     for number, step in enumerate(steps, 1):

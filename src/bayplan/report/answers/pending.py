@@ -8,9 +8,9 @@ from bayplan.analysis.answers.pending import PendingGroup, PendingPods
 from bayplan.report.answers.parts import Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone
 from bayplan.report.words import counted, listed
 
-_SHOWN = 12
-_CAUSES = 2
-_VICTIMS = 2
+#: So few that the answer fits on a screen of 80 columns and 24 lines.
+_SHOWN = 5
+_CAUSES = 1
 
 
 def pending_parts(answer: PendingPods) -> Iterator[Part]:
@@ -50,7 +50,8 @@ def _why(group: PendingGroup) -> Cell:
     if group.fits_on:
         return Cell(f"fits on {counted(group.fits_on, 'node')} now", Tone.GOOD)
     if group.node:
-        return Cell(f"would evict {listed(group.victims, _VICTIMS)} from {group.node}", Tone.WARN)
+        victims = group.victims[0] if len(group.victims) == 1 else counted(len(group.victims), "pod")
+        return Cell(f"would evict {victims} from {group.node}", Tone.WARN)
     causes = [f"{counted(count, 'node')}: {cause}" for count, cause in group.causes[:_CAUSES]]
     more = len(group.causes) - _CAUSES
     causes += [counted(more, "other cause")] if more > 0 else []

@@ -159,8 +159,8 @@ def _figure_rows(comparison: Comparison) -> Iterator[Row]:
         )
     yield _count_row("budget violations", [summary.budgets_broken for summary in summaries])
     yield _count_row("loops", [run.loops for run in comparison.runs])
-    for name in _together(summary.utilisation for summary in summaries):
-        yield from _share_row(f"{name} utilization, mean", [summary.utilisation.get(name, 0) for summary in summaries])
+    for name in _together(summary.utilization for summary in summaries):
+        yield from _share_row(f"{name} utilization, mean", [summary.utilization.get(name, 0) for summary in summaries])
     yield from _share_row("fragmentation, mean", [summary.fragmentation.mean for summary in summaries])
     yield from _share_row("fragmentation, max", [summary.fragmentation.max for summary in summaries])
 

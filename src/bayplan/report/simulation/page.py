@@ -99,7 +99,7 @@ def _tiles(view: SimulationView) -> list[Markup]:
     ]
     tiles += [
         (f"{resource.rpartition('/')[2]} utilization", f"{100 * share:.0f} %", "on average", False)
-        for resource, share in summary.utilisation.items()
+        for resource, share in summary.utilization.items()
         if any(run.series.used[resource])  # nodes may offer what no pod asks for
     ]
     return [

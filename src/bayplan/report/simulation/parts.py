@@ -63,7 +63,7 @@ def _waiting_parts(run: Run) -> Iterator[Part]:
 
 def _usage_parts(run: Run) -> Iterator[Part]:
     summary, used = run.summary, run.series.used
-    shares = [f"{name} {share:.1%}" for name, share in summary.utilisation.items() if any(used[name])]
+    shares = [f"{name} {share:.1%}" for name, share in summary.utilization.items() if any(used[name])]
     if shares:
         scattered = summary.fragmentation.mean
         yield Heading("Average utilization")

@@ -136,6 +136,6 @@ def number_text(measure: str, value: float) -> str:
     """In the unit of the figure."""
     if measure.startswith("waiting.") and not measure.endswith(".count"):
         return f"-{duration_text(-value)}" if value < 0 else duration_text(value)
-    if measure.startswith(("utilisation.", "fragmentation.")):
+    if measure.startswith(("utilization.", "fragmentation.")):
         return f"{value:.1%}"
     return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"

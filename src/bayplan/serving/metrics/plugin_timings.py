@@ -24,7 +24,7 @@ _FOUND_A_NODE = ("PreFilter", "Filter", "PreScore", "Score", "Reserve", "Permit"
 _FOUND_NONE = ("PreFilter", "Filter", POST_FILTER)
 #: Only a pod that has a node gets to these.
 _BEHIND_SCORE = ("Reserve", "Permit", PRE_BIND)
-#: To upstream normalising is a part of Score.
+#: To upstream normalizing is a part of Score.
 _PART_OF = {"ScoreExtensionNormalize": "Score"}
 #: What these say of a pod or a node is no news of the extension point, which has done its work.
 _ONLY_ERRORS_COUNT = ("Filter", "PreScore", "Score")

@@ -78,7 +78,7 @@ def summary(pods: list[PodRow], **changed: Any) -> Summary:
         ),
         waiting={name: Waits(len(those), *[max(those)] * 4) for name, those in waits.items()},
         evictions={"preemption": ends[End.PREEMPTED]} if ends[End.PREEMPTED] else {},
-        evictions_by_preemptor={}, budgets_broken=0, utilisation={"cpu": 0.5}, fragmentation=Fragmentation(0.0, 0.0),
+        evictions_by_preemptor={}, budgets_broken=0, utilization={"cpu": 0.5}, fragmentation=Fragmentation(0.0, 0.0),
     )  # fmt: skip
     return msgspec.structs.replace(made, **changed)
 

@@ -48,7 +48,7 @@ def test_pods_are_placed_and_counted() -> None:
         created=3, placed=3, finished=0, failed=0, deleted=0, preempted=0, pending=0
     )
     assert result.summary.waiting["low"].count == 3
-    assert result.summary.utilisation["cpu"] == pytest.approx(0.75, abs=0.01)
+    assert result.summary.utilization["cpu"] == pytest.approx(0.75, abs=0.01)
     assert {pod.owner for pod in result.run.pods} == {"Deployment default/web"}
     assert not np.isnan(result.pods["bound"]).any()
     assert np.isnan(result.pods["ended"]).all()
@@ -59,7 +59,7 @@ def test_shares_of_more_than_any_quantity() -> None:
     huge = [make.node(f"n{number}").capacity(memory="7Ei").manifest().obj() for number in range(3)]
     pods = [make.pod(f"p{number}").memory("6Ei").manifest().obj() for number in range(3)]
     result = simulate(Cluster([*huge, *pods]), until=600)
-    assert result.summary.utilisation["memory"] == pytest.approx(6 / 7, abs=0.01)
+    assert result.summary.utilization["memory"] == pytest.approx(6 / 7, abs=0.01)
     assert set(result.run.series.fragmentation) == {0.0}
 
 

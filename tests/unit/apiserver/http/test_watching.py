@@ -54,7 +54,7 @@ def _short(events: list[dict[str, Any]]) -> list[str]:
     return [f"{event['type']} {event['object']['metadata'].get('name', '')}".strip() for event in events]
 
 
-def _labelled(name: str, color: str) -> dict[str, Any]:
+def _labeled(name: str, color: str) -> dict[str, Any]:
     return {**config_map(name), "metadata": {"name": name, "labels": {"color": color}}}
 
 
@@ -109,8 +109,8 @@ def test_a_write_that_changes_nothing_is_no_event() -> None:
 
 def test_what_enters_a_selection_is_added_and_what_leaves_it_deleted() -> None:
     requests = [
-        ("POST", "", _labelled("a", "red")),
-        ("POST", "", _labelled("b", "blue")),
+        ("POST", "", _labeled("a", "red")),
+        ("POST", "", _labeled("b", "blue")),
         ("PATCH", "/a", {"data": {"x": "1"}}),
         ("PATCH", "/b", {"metadata": {"labels": {"color": "red"}}}),
         ("PATCH", "/a", {"metadata": {"labels": {"color": "blue"}}}),

@@ -117,7 +117,7 @@ def test_an_error_counts_as_the_failure_policy_says(policy: str, is_refused: boo
 def test_an_expression_that_costs_too_much_is_an_error() -> None:
     nested = "range.all(a, range.all(b, range.all(c, range.all(d, a + b + c + d >= 0))))"
     text = refused(with_policy(validating(f"cel.bind(range, lists.range(100), {nested})")))
-    assert "operation cancelled: actual cost limit exceeded" in text
+    assert "operation canceled: actual cost limit exceeded" in text
 
 
 def test_conditions_decide_whether_a_policy_applies() -> None:

@@ -88,7 +88,7 @@ def test_a_bound_pod_of_a_node_that_went_is_left() -> None:
 
 
 def test_labels_decide() -> None:
-    """A node that is relabelled gets or loses its pod."""
+    """A node that is relabeled gets or loses its pod."""
     stage = Workloads(DaemonSetController())
     pattern = pod("t").labels(app="x").node_selector(disk="ssd")
     stage.create(node("n1").manifest().obj(), daemon_set("agent").template(pattern).manifest().obj())

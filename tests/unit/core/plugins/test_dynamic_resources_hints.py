@@ -52,7 +52,7 @@ def in_use(name: str = "c") -> ResourceClaim:
     return held(free(name), "n", "d")
 
 
-def labelled() -> ResourceClaim:
+def labeled() -> ResourceClaim:
     made = free()
     made.metadata.labels = {"a": "1"}
     return made
@@ -64,7 +64,7 @@ def labelled() -> ResourceClaim:
         pytest.param(None, free(), True, id="own-claim-came"),
         pytest.param(None, free("else"), False, id="another-claim-came"),
         pytest.param(free(), in_use(), True, id="own-claim-got-devices"),
-        pytest.param(free(), labelled(), False, id="own-claim-labels"),
+        pytest.param(free(), labeled(), False, id="own-claim-labels"),
         pytest.param(free("else"), in_use("else"), False, id="another-claim-got-devices"),
         pytest.param(in_use("else"), free("else"), True, id="devices-given-back"),
     ],

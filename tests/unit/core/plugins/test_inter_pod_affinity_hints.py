@@ -35,7 +35,7 @@ HALF_WANTED = pod("q").labels(app="a").node("n")
         pytest.param(APART, pod("q").labels(app="a").nominated("n").obj(), None, True, id="nominated-pod-gone"),
         pytest.param(APART, pod("q").labels(app="a").obj(), None, False, id="waiting-pod-gone"),
         pytest.param(APART, pod("q", "b").labels(app="a").node("n").obj(), None, False, id="other-namespace"),
-        pytest.param(APART, HALF_WANTED.obj(), pod("q").labels(app="b").node("n").obj(), True, id="relabelled"),
+        pytest.param(APART, HALF_WANTED.obj(), pod("q").labels(app="b").node("n").obj(), True, id="relabeled"),
         pytest.param(APART, None, HALF_WANTED.obj(), False, id="unwanted-pod-added"),
         pytest.param(APART_TWICE, WANTED.obj(), None, True, id="meets-both-anti-terms"),
         # One term is enough to keep the pod away, but upstream (v1.36) asks for all: a wake-up is missed.

@@ -293,7 +293,7 @@ def test_works_without_its_preparing_steps() -> None:
     assert plugin.score(info, cache.view(), rows).tolist() == [0, 3]
 
 
-def test_relabelling_a_node_changes_the_answer() -> None:
+def test_relabeling_a_node_changes_the_answer() -> None:
     """What was remembered of a selector ends with the node that changed."""
     plugin = NodeAffinity()
     cache = cache_of(SMALL.obj(), LARGE.obj())

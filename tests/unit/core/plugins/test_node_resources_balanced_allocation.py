@@ -70,18 +70,18 @@ CASES = {
 
 
 @pytest.mark.parametrize(("plugin", "on", "there", "wants", "expected"), CASES.values(), ids=CASES.keys())
-@pytest.mark.parametrize("with_neighbours", [False, True], ids=["alone", "among others"])
+@pytest.mark.parametrize("with_neighbors", [False, True], ids=["alone", "among others"])
 def test_score(
     plugin: NodeResourcesBalancedAllocation,
     on: NodeBuilder,
     there: PodBuilder | None,
     wants: PodBuilder,
     expected: int,
-    with_neighbours: bool,
+    with_neighbors: bool,
 ) -> None:
     """The score compares how even the shares are with the pod and without it."""
     objects: list[Object] = [on.obj(), *([there.obj()] if there else [])]
-    if with_neighbours:
+    if with_neighbors:
         objects += [node("plain").obj(), node("rich").capacity({GPU: 4, EPHEMERAL: "1Gi"}).obj()]
     scores = raw_and_normal_scores(plugin, cache_of(*objects), wants.obj())
     assert scores is not None

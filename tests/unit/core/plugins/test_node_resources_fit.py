@@ -280,20 +280,20 @@ SCORE_CASES = {
 
 
 @pytest.mark.parametrize(("args", "on", "there", "wants", "expected"), SCORE_CASES.values(), ids=SCORE_CASES.keys())
-@pytest.mark.parametrize("with_a_neighbour", [False, True], ids=["alone", "among others"])
+@pytest.mark.parametrize("with_a_neighbor", [False, True], ids=["alone", "among others"])
 def test_score(
     args: NodeResourcesFitArgs,
     on: NodeBuilder,
     there: PodBuilder | None,
     wants: PodBuilder,
     expected: int,
-    with_a_neighbour: bool,
+    with_a_neighbor: bool,
 ) -> None:
     """Each strategy weighs the resources that the node has and the pod is judged by."""
     objects: list[Object] = [
         on.obj(),
         *([there.obj()] if there else []),
-        *([node("other").obj()] if with_a_neighbour else []),
+        *([node("other").obj()] if with_a_neighbor else []),
     ]
     scores = raw_and_normal_scores(NodeResourcesFit(args), cache_of(*objects), wants.obj())
     assert scores is not None
@@ -334,7 +334,7 @@ def test_what_pods_use_may_be_too_large_for_an_int64(each: int, expected: int) -
 
 
 def test_ratio_leaves_out_zeros_beside_nodes_that_lack_a_resource() -> None:
-    """A node that lacks cpu does not change how its neighbours are judged by theirs."""
+    """A node that lacks cpu does not change how its neighbors are judged by theirs."""
     args = strategy(REQUESTED_TO_CAPACITY_RATIO, shape=((40, 0), (100, 10)), cpu=3, memory=1)
     lacking = node("lacking").capacity(cpu=0, memory="2Gi")
     idle = node("idle").capacity(cpu="10", memory="2Gi")  # cpu 10% counts 0 and is left out, memory 50%

@@ -141,12 +141,12 @@ def test_pods_of_a_vanished_node_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("fields", "tolerates", "expected"),
     [
-        pytest.param({}, False, {"a", "c"}, id="by default affinity is honoured and taints are not"),
-        pytest.param({"node_affinity_policy": "Honor"}, False, {"a", "c"}, id="affinity honoured"),
+        pytest.param({}, False, {"a", "c"}, id="by default affinity is honored and taints are not"),
+        pytest.param({"node_affinity_policy": "Honor"}, False, {"a", "c"}, id="affinity honored"),
         pytest.param({"node_affinity_policy": "Ignore"}, False, {"c"}, id="affinity ignored"),
         pytest.param({"node_taints_policy": "Ignore"}, False, {"a", "c"}, id="taints ignored"),
-        pytest.param({"node_taints_policy": "Honor"}, False, {"a", "b", "b-mate", "c"}, id="taints honoured"),
-        pytest.param({"node_taints_policy": "Honor"}, True, {"a", "c"}, id="taints honoured but tolerated"),
+        pytest.param({"node_taints_policy": "Honor"}, False, {"a", "b", "b-mate", "c"}, id="taints honored"),
+        pytest.param({"node_taints_policy": "Honor"}, True, {"a", "c"}, id="taints honored but tolerated"),
     ],
 )
 @pytest.mark.parametrize("way", ["node selector", "node affinity"])

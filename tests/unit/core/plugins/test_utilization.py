@@ -29,5 +29,5 @@ def test_scores_by_utilization(points: list[tuple[int, int]], expected: dict[int
     ("dividend", "divisor", "expected"), [(0, 1, 0), (1, 2, 1), (3, 2, 2), (5, 2, 3), (4, 3, 1), (5, 3, 2)]
 )
 def test_halves_are_rounded_up(dividend: int, divisor: int, expected: int) -> None:
-    """Not to the even neighbour, as Python's round does."""
+    """Not to the even neighbor, as Python's round does."""
     assert rounded_quotient(dividend, divisor) == expected

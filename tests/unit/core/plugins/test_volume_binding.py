@@ -253,11 +253,11 @@ def test_which_volumes_fit(made: PersistentVolume, reachable: str) -> None:
 
 
 def test_volume_selector() -> None:
-    """A claim with a selector takes labelled volumes only."""
+    """A claim with a selector takes labeled volumes only."""
     wanted = LATE.obj()
     wanted.spec.selector = selector("tier=gold")
-    labelled = volume("pv").storage_class("late").labels(tier="gold").node_affinity(f"{ZONE}=x").obj()
-    assert reasons(wanted, LOCAL, labelled, local("other", "y")) == {"a": (), "b": (BIND_CONFLICT,)}
+    labeled = volume("pv").storage_class("late").labels(tier="gold").node_affinity(f"{ZONE}=x").obj()
+    assert reasons(wanted, LOCAL, labeled, local("other", "y")) == {"a": (), "b": (BIND_CONFLICT,)}
 
 
 def test_invalid_volume_selector_ends_the_attempt() -> None:

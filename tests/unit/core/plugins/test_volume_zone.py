@@ -35,7 +35,7 @@ BOUND = claim("data").bound("pv").obj()
     ],
 )
 def test_zone_labels(volume_labels: dict[str, str], node_labels: dict[str, str], passes: bool) -> None:
-    """A labelled node must carry the volume's zone labels."""
+    """A labeled node must carry the volume's zone labels."""
     cache = cache_of(node("n").labels(node_labels).obj(), BOUND, volume("pv").labels(volume_labels).obj())
     status = verdicts(VolumeZone(), cache, POD)["n"]
     assert status.ok == passes
@@ -84,7 +84,7 @@ def test_a_claim_without_a_name_stops_the_pod() -> None:
 
 
 def test_nothing_to_do() -> None:
-    """Pods without zoned volumes skip the plugin: delayed, ephemeral, and unlabelled volumes."""
+    """Pods without zoned volumes skip the plugin: delayed, ephemeral, and unlabeled volumes."""
     waiting = storage_class("late", mode="WaitForFirstConsumer").obj()
     cache = cache_of(node("n").zone("a").obj(), BOUND, volume("pv").obj(), waiting)
     cache.add(claim("later").storage_class("late").obj())

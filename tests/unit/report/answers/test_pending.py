@@ -24,11 +24,12 @@ def test_none() -> None:
     [
         (PendingGroup("d/x", ("d/x",), 0, gate="waiting for gates"), "waiting for gates"),
         (PendingGroup("d/x", ("d/x",), 0, fits_on=3), "fits on 3 nodes now"),
-        (PendingGroup("d/x", ("d/x",), 0, node="n", victims=("a", "b", "c")), "would evict a, b and 1 more from n"),
+        (PendingGroup("d/x", ("d/x",), 0, node="n", victims=("a",)), "would evict a from n"),
+        (PendingGroup("d/x", ("d/x",), 0, node="n", victims=("a", "b", "c")), "would evict 3 pods from n"),
         (PendingGroup("d/x", ("d/x",), 0, causes=((2, "cordoned"),)), "2 nodes: cordoned"),
         (
             PendingGroup("d/x", ("d/x",), 0, causes=((5, "taint k"), (2, "cordoned"), (1, "port 80"))),
-            "5 nodes: taint k; 2 nodes: cordoned; 1 other cause",
+            "5 nodes: taint k; 2 other causes",
         ),
         (PendingGroup("d/x", ("d/x",), 0, message="no nodes available"), "no nodes available"),
     ],
@@ -43,7 +44,19 @@ def test_one_line_of_why(group: PendingGroup, why: str) -> None:
 def test_many_are_shown_in_part_and_the_details_have_all() -> None:
     groups = [PendingGroup(f"d/{number}", (f"d/{number}",), 0, message="why") for number in range(20)]
     text = shown(*groups)
-    assert "d/11" in text
-    assert "d/12" not in text
-    assert "and 8 more pods" in text
+    assert "d/4" in text
+    assert "d/5" not in text
+    assert "and 15 more pods" in text
     assert "d/19" in shown(*groups, details=True)
+
+
+def test_long_names_fit_on_a_screen_of_24_lines() -> None:
+    names = tuple(f"batch/batch-{number}-32173329-2-b5eba" for number in range(7))
+    groups = [
+        PendingGroup(
+            f"payments/deployment/checkout-{n}", names, 1_000_000, node="ip-10-0-18-18.general.internal", victims=names
+        )
+        for n in range(11)
+    ]
+    parts = terminal_parts(pending_parts(PendingPods(tuple(groups), "", "")), details=False)
+    assert len(rendered(parts, width=80).splitlines()) <= 24

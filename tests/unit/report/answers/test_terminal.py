@@ -30,7 +30,7 @@ def test_every_part_has_its_lines() -> None:
 
 
 def test_the_answer_is_bold_and_has_its_color() -> None:
-    written = rendered(terminal_parts([Sentence("Yes.", Tone.GOOD), Sentence("More.")]), colours=True)
+    written = rendered(terminal_parts([Sentence("Yes.", Tone.GOOD), Sentence("More.")]), colors=True)
     assert written.splitlines() == ["\x1b[1;32mYes.\x1b[0m", "More."]
 
 

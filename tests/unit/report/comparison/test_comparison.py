@@ -165,7 +165,7 @@ class TestPage:
         taking.victims[0].breaks = [evil]
         base = run([here], [taking], configs=evil, classes={evil: 5}, inputs=evil)
         base.series.used = {evil: [0.5, 0.5]}
-        base.summary = summary([here], evictions={evil: 1}, utilisation={evil: 0.5})
+        base.summary = summary([here], evictions={evil: 1}, utilization={evil: 0.5})
         page = page_of(two(base, run([there], configs=f"b{evil}")))
         tags = [tag for tag, _ in Elements(page).tags]
         assert [tag for tag in tags if tag in ("img", "a")] == []

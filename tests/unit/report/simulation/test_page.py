@@ -172,7 +172,7 @@ def _summed_up(pods: list[PodRow], preemptions: list[Preemption], nodes: int, se
             waiting=_waits(pods),
             evictions={"preemption": len(victims), "node": 2},
             evictions_by_preemptor={taking.preemptor: len(taking.victims) for taking in preemptions},
-            budgets_broken=2, utilisation={"cpu": 0.63, "memory": 0.41}, fragmentation=Fragmentation(0.127, 0.5),
+            budgets_broken=2, utilization={"cpu": 0.63, "memory": 0.41}, fragmentation=Fragmentation(0.127, 0.5),
         ),
         series=Series(
             t=[seconds * step / 400 for step in range(401)],
@@ -300,7 +300,7 @@ class TestPage:
     def test_resources_have_short_names_and_those_nobody_asks_for_are_left_out(self) -> None:
         """A node may offer what no pod takes: 0 % of it says nothing, and its line lies on the axis."""
         made = busy_result(3, 40, 600.0)
-        made.summary.utilisation |= {"example.com/gpu": 0.5, "example.com/idle": 0.0}
+        made.summary.utilization |= {"example.com/gpu": 0.5, "example.com/idle": 0.0}
         made.series.used |= {"example.com/gpu": [0.5] * 401, "example.com/idle": [0.0] * 401}
         page = run_page(made)
         assert "<span>gpu utilization</span>" in page
@@ -364,7 +364,7 @@ class TestSafety:
         made.chains, made.loops = [chain(evil, evil)], [loop([evil], [5], 3)]
         made.notes = [Note(1.0, evil, evil)]
         summary = made.summary
-        summary.evictions_by_preemptor, summary.evictions, summary.utilisation = {evil: 1}, {evil: 1}, {evil: 0.5}
+        summary.evictions_by_preemptor, summary.evictions, summary.utilization = {evil: 1}, {evil: 1}, {evil: 0.5}
         summary.waiting = {evil: summary.waiting["batch"]}
         made.series.used = {evil: made.series.used["cpu"]}
         elements = Elements(run_page(made))

@@ -44,11 +44,11 @@ def test_a_reading_shows_what_is_gone_as_zero() -> None:
 
 
 def test_a_family_without_labels_is_there_from_the_start_and_one_with_labels_is_not() -> None:
-    plain, labelled = (
+    plain, labeled = (
         Counts(Family(f"{name}_total", "counter", "help", labels))
-        for name, labels in (("plain", ()), ("labelled", ("a",)))
+        for name, labels in (("plain", ()), ("labeled", ("a",)))
     )
-    assert page([labelled, plain]) == "# HELP plain_total help\n# TYPE plain_total counter\nplain_total 0\n"
+    assert page([labeled, plain]) == "# HELP plain_total help\n# TYPE plain_total counter\nplain_total 0\n"
 
 
 def test_a_histogram_of_numbers_is_not_scaled() -> None:

@@ -74,7 +74,7 @@ class Elsewhere:
         return None if unknown else True
 
     def is_sure_after(self, pods: Sequence[PodInfo]) -> bool:
-        """The same for those that nothing was known of, now that the node and its pods are gone from the cache."""
+        """Whether all fit that nothing was known of, now that the node and its pods are gone from the cache."""
         return not any(
             self._passing.get(pod.shape.serial) is None and self._count_now(pod) <= earlier
             for earlier, pod in enumerate(pods)

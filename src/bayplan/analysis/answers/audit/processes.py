@@ -25,7 +25,7 @@ _function: Callable[[Any], Any] | None = None
 def in_processes(
     function: Callable[[Item], Result], items: Sequence[Item], processes: int, steps: int
 ) -> Iterator[Result]:
-    """The results, in the order of the items; all trials together take about so many steps."""
+    """The results, in the order of the items; all trials together take about this many steps."""
     global _function  # noqa: PLW0603 - forked processes inherit it; it could not be sent to them
     processes = min(processes, len(items), steps // STEPS_MIN)
     if processes < 2 or sys.platform != "linux":

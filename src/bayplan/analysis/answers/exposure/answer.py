@@ -1,4 +1,4 @@
-"""What could evict a pod, as plain data. Amounts are milli-cores for cpu and whole units for all else."""
+"""What could evict a pod, as plain data. Amounts are milli-cores for cpu and whole units for everything else."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from bayplan.model.pod import Container, ContainerPort, Pod, PodSpec, ResourceRe
 
 PROBE = "bayplan-probe"
 
-#: Resource -> amount, in milli-cores for cpu and whole units for all else.
+#: Resource -> amount, in milli-cores for cpu and whole units for everything else.
 Amounts = Mapping[str, int]
 
 

@@ -145,7 +145,7 @@ def _add_node(trying: Trying, edits: Edits, labels: dict[str, str]) -> Found | N
 
 
 def labels_for_volumes(trying: Trying) -> dict[str, str]:
-    """What a node must be labelled with to reach the volumes that the pod's claims are bound to."""
+    """What a node must be labeled with to reach the volumes that the pod's claims are bound to."""
     objects, namespace = trying.cache.objects, trying.pod.metadata.namespace
     labels: dict[str, str] = {}
     for volume in trying.pod.spec.volumes:

@@ -107,7 +107,7 @@ def consolidate(asking: Asking, wish: Wish) -> Consolidation:
 
 
 def _offered(node: Node) -> dict[str, int]:
-    """Milli-cores of cpu, whole units of all else."""
+    """Milli-cores of cpu, whole units of everything else."""
     amounts = node.status.allocatable
     return {name: (milli_quantity if name == CPU_NAME else whole_quantity)(raw) for name, raw in amounts.items()}
 

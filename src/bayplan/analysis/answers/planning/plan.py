@@ -148,7 +148,7 @@ class _Demand:
             self.serials |= {object_key(pod): serial for pod in pods}
 
     def batches(self, left: Mapping[int, int] | None = None) -> list[Batch]:
-        """All pods, or so many of each kind, for which existing nodes have no room."""
+        """All pods, or this many of each kind, for which existing nodes have no room."""
         if left is None:
             return list(self._batches.values())
         return [

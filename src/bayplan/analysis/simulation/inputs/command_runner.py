@@ -108,13 +108,13 @@ class CommandRunner:
             case Scale(targets, replicas):
                 return self._change("scale", targets, partial(_scaled, replicas=replicas), now)
             case LabelObjects(targets, labels):
-                return self._change("label", targets, partial(_labelled, labels=labels), now)
+                return self._change("label", targets, partial(_labeled, labels=labels), now)
             case Cordon(nodes, unschedulable):
                 return self._change_nodes("cordon", nodes, partial(_cordoned, unschedulable=unschedulable), now)
             case SetTaints(nodes, add, remove):
                 return self._change_nodes("taint", nodes, partial(_tainted, add=add, remove=remove), now)
             case SetLabels(nodes, labels):
-                return self._change_nodes("label", nodes, partial(_labelled, labels=labels), now)
+                return self._change_nodes("label", nodes, partial(_labeled, labels=labels), now)
             case Drain(nodes):
                 return [(f"drain Node {name}", partial(self._drain, name, now)) for name in nodes]
             case NodesFail(nodes):
@@ -203,7 +203,7 @@ def _tainted(node: Node, *, add: tuple[Taint, ...], remove: tuple[tuple[str, str
     return replace(node, spec=replace(node.spec, taints=[*kept, *add]))
 
 
-def _labelled(stored: Any, *, labels: dict[str, str | None]) -> Any:
+def _labeled(stored: Any, *, labels: dict[str, str | None]) -> Any:
     merged = {**stored.metadata.labels, **labels}
     left = {key: value for key, value in merged.items() if value is not None}
     return replace(stored, metadata=replace(stored.metadata, labels=left))

@@ -75,7 +75,7 @@ class SetLabels:
 
 @dataclass(frozen=True, slots=True)
 class LabelObjects:
-    """The same for objects of any kind."""
+    """Set or remove labels of objects of any kind."""
 
     targets: tuple[Reference, ...]
     labels: dict[str, str | None] = field(default_factory=dict)

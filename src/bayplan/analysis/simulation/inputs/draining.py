@@ -1,6 +1,6 @@
 """Draining a node: its pods are evicted one after another, as far as their budgets allow.
 
-As `kubectl drain --ignore-daemonsets --force` and the eviction API do it: a pod whose budget is exhausted stays for
+As `kubectl drain --ignore-daemonsets --force` and the eviction API do: a pod whose budget is exhausted stays for
 now, and the caller retries it; a pod that can never be evicted (it has two budgets) is given up. Finished pods, mirror
 pods and pods of a DaemonSet are ignored.
 """

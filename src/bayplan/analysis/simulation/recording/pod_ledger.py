@@ -45,7 +45,7 @@ class PodLedger:
         self.created_at = array("q")
         """For each row nanoseconds since the start, as differences of seconds are not exact."""
         self.bound_at = array("q")
-        """The same; NEVER while there is no node."""
+        """For each row nanoseconds since the start; NEVER while there is no node."""
         self._replica_set_owners: dict[str, str] = {}  # by uid
         self._early_pods: defaultdict[str, list[PodRow]] = defaultdict(list)  # those that came before their ReplicaSet
 

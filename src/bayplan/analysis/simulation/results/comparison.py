@@ -38,7 +38,7 @@ from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_files import as_run
 from bayplan.analysis.simulation.results.run_format import End, PodRow, Run, Summary, Waits
 
-#: Delays are drawn anew as soon as runs differ in anything, so that nearly every time differs a little.
+#: Delays are drawn again as soon as runs differ in anything, so that nearly every time differs a little.
 SAME_TIME_SECONDS = 1.0
 _ENDING = re.compile(r"\.(json|ya?ml)$")
 
@@ -183,7 +183,7 @@ def _summary_difference(base: Summary, run: Summary) -> SummaryDifference:
         evictions=_minus(run.evictions, base.evictions),
         evictions_by_preemptor={name: number for name, number in by_preemptor.items() if number},
         budgets_broken=run.budgets_broken - base.budgets_broken,
-        utilisation=_minus(run.utilisation, base.utilisation),
+        utilization=_minus(run.utilization, base.utilization),
         fragmentation=_figures_minus(run.fragmentation, base.fragmentation),
     )
 

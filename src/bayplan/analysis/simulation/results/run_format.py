@@ -158,7 +158,7 @@ class PreemptionHead(JsonStruct):
 
 
 class Preemption(PreemptionHead):
-    """The same with its record, which is long; only the first preemptions of a run have one."""
+    """A preemption with its record, which is long; only the first ones of a run have one."""
 
     record: Record | None
 
@@ -241,7 +241,7 @@ class SummaryOf(JsonStruct, Generic[WaitsT]):
     evictions: dict[str, int]  # by cause
     evictions_by_preemptor: dict[str, int]
     budgets_broken: int
-    utilisation: dict[str, float]
+    utilization: dict[str, float]
     fragmentation: Fragmentation
 
 

@@ -21,7 +21,7 @@ from bayplan.analysis.simulation.results.run_format import (
 )
 
 
-def summarise(
+def summarize(
     ledger: PodLedger, series: Series, preemptions: Sequence[LoggedPreemption], classes: Mapping[str, int]
 ) -> Summary:
     """`classes` gives the order of the waiting times."""
@@ -32,7 +32,7 @@ def summarise(
         evictions={str(cause): number for cause, number in sorted(evictions.items())},
         evictions_by_preemptor=_evictions_by_preemptor(ledger, preemptions),
         budgets_broken=sum(logged.preemption.breaks for logged in preemptions),
-        utilisation={name: _mean(shares) for name, shares in series.used.items()},
+        utilization={name: _mean(shares) for name, shares in series.used.items()},
         fragmentation=Fragmentation(_mean(series.fragmentation), max(series.fragmentation, default=0.0)),
     )
 

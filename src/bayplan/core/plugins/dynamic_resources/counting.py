@@ -4,7 +4,7 @@ Where requests only ask for some number of devices, and nothing ties one device 
 Hall's theorem everybody gets a device when every group of requests finds, among the devices that suit any of them, as
 many as it asks for together. Nodes that see pools with counters, shared devices or contradictions are left undecided,
 as are those on which a selector fails. Which alternative of a list is taken can be told for a list that is served
-before all else: the first that works. Further down it depends on the devices that earlier requests took, so that
+first: the first that works. Further down it depends on the devices that earlier requests took, so that
 there only nodes that do not fit are decided.
 """
 

@@ -2,7 +2,7 @@
 
 Counted are the pods that meet a preferred term of the incoming pod, and the pods whose own terms the incoming pod
 meets: preferred ones by their weight, required affinity by the configured one. Every pod speaks for the whole
-domain it stands in. Which nodes are feasible plays no part before the scores are normalised.
+domain it stands in. Which nodes are feasible plays no part before the scores are normalized.
 """
 
 from __future__ import annotations

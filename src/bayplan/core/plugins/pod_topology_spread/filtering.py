@@ -3,7 +3,7 @@
 Takes constraints and a view, gives the totals of all domains and failure codes for nodes. In a what-if view each
 node stands in its own world, in which only its own pods have moved, hence only the total of its own domain. The
 least total in such a world follows from the least total of all and the least of the other domains: no domain is
-counted anew. Nodes that the inclusion policies leave out are judged like any other.
+counted again. Nodes that the inclusion policies leave out are judged like any other.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def prepare(constraints: Sequence[SpreadConstraint], pod: PodInfo, view: View) -
 
 
 def _plain_domains(constraint: SpreadConstraint, counter: PodCounter, pod: PodInfo, view: View) -> Domains:
-    """The same for the usual case: one constraint, and every node with the key counts. Nothing is added up anew."""
+    """Domains in the usual case: one constraint, every node with the key counts. Nothing is added up again."""
     column = view.nodes.labels.column(constraint.topology_key)
     totals = counter.nodes.by_domain(column)
     if constraint.selector.is_empty:

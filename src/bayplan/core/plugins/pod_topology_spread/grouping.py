@@ -20,7 +20,7 @@ from bayplan.core.plugins.pod_topology_spread.constraints import SpreadConstrain
 from bayplan.core.plugins.pod_topology_spread.scoring import ScoredConstraint, SoftState, rounded_one, scaled_few
 from bayplan.core.snapshot import View
 
-#: There are no more groups than one for so many nodes: array code scores so many nodes in the time of one group.
+#: There are no more groups than one for this many nodes: array code scores that many nodes in the time of one group.
 NODES_PER_GROUP = 64
 
 #: The constraints of a pod, as they are at an instant.

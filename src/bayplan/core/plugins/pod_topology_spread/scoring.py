@@ -34,7 +34,7 @@ from bayplan.model.well_known import HOSTNAME
 #: (domains,) or (nodes,) pods.
 Counts: TypeAlias = IntArray | IdArray
 
-#: The nodes of a domain are scored together unless one in so many holds pods of its own.
+#: The nodes of a domain are scored together unless one in this many holds pods of its own.
 FEW_HELD = 4
 #: Smaller scores are looked up in a table.
 LOOKED_UP_BELOW = 1_000
@@ -63,14 +63,14 @@ class ScoredConstraint:
         return values
 
     def values(self, counts: Counts) -> FloatArray:
-        """What so many pods add where the key is present."""
+        """What this many pods add where the key is present."""
         values = counts.astype(np.float64)
         values *= self.weight
         values += float(self.max_skew - 1)
         return values
 
     def value_one(self, count: int) -> float:
-        """The same for one number."""
+        """What `count` pods add where the key is present."""
         return float(count) * self.weight + float(self.max_skew - 1)
 
 
@@ -200,7 +200,7 @@ def scaled(scores: IntArray) -> IntArray:
 
 
 def scaled_few(scores: Sequence[int]) -> list[int]:
-    """The same with plain numbers."""
+    """`scaled`, for a few plain numbers."""
     highest = max(scores, default=0)
     if highest <= 0:
         return [MAX_NODE_SCORE] * len(scores)
@@ -250,6 +250,6 @@ def rounded(sums: FloatArray) -> IntArray:
 
 
 def rounded_one(total: float) -> int:
-    """The same for one sum."""
+    """`rounded`, for one sum."""
     whole = math.floor(total)
     return whole + (total - whole >= 0.5)

@@ -127,7 +127,7 @@ class TestWhatChanged:
 
     def test_figures_are_the_run_less_the_base(self) -> None:
         base = run(
-            summary=summary([pod("x")], evictions={"drain": 2}, budgets_broken=1, utilisation={"cpu": 0.5, "gpu": 0.2})
+            summary=summary([pod("x")], evictions={"drain": 2}, budgets_broken=1, utilization={"cpu": 0.5, "gpu": 0.2})
         )
         other = run(summary=summary([pod("x", bound=4.0), pod("y", None)], evictions={"preemption": 3}))
         found = difference(base, other).summary
@@ -135,7 +135,7 @@ class TestWhatChanged:
         assert found.waiting["low"] == WaitDifference(0, 3.0, 3.0, 3.0, 3.0)
         assert found.evictions == {"drain": -2, "preemption": 3}
         assert found.budgets_broken == -1
-        assert found.utilisation == {"cpu": 0.0, "gpu": -0.2}
+        assert found.utilization == {"cpu": 0.0, "gpu": -0.2}
 
     def test_a_class_that_waited_in_one_run_only_has_no_difference(self) -> None:
         base, other = run([pod("x")]), run([pod("x", None)])

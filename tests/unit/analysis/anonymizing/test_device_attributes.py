@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayplan.analysis.anonymising.device_attributes import AttributeValues
+from bayplan.analysis.anonymizing.device_attributes import AttributeValues
 from bayplan.model.resource_claims import (
     Device,
     DeviceAttribute,

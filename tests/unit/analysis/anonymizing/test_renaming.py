@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.analysis.anonymising.renaming import Renaming
+from bayplan.analysis.anonymizing.renaming import Renaming
 
 NAMES = st.lists(st.text("ab01259-.", min_size=1, max_size=8), min_size=1, max_size=30, unique=True)
 ORDINALS = st.sets(st.integers(0, 120).map(str), max_size=12)

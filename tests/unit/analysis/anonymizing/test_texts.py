@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.analysis.anonymising.rules import Rule
-from bayplan.analysis.anonymising.texts import Findings, Texts
+from bayplan.analysis.anonymizing.rules import Rule
+from bayplan.analysis.anonymizing.texts import Findings, Texts
 from bayplan.model.timestamps import format_time, parse_time
 
 

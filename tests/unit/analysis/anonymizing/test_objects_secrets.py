@@ -1,4 +1,4 @@
-"""A secret in every text that any object can hold, and none of them in the anonymised file.
+"""A secret in every text that any object can hold, and none of them in the anonymized file.
 
 The objects are built from the models' own lists of fields: a new field gets its secrets without a change here.
 """
@@ -13,8 +13,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import msgspec
 import pytest
 
-from bayplan.analysis.anonymising.objects import anonymised
-from bayplan.analysis.anonymising.rules import ANNOTATIONS
+from bayplan.analysis.anonymizing.objects import anonymized
+from bayplan.analysis.anonymizing.rules import ANNOTATIONS
 from bayplan.model.kinds import KINDS, Object
 from bayplan.report.cluster_dump import dump_lines
 
@@ -83,10 +83,10 @@ def test_no_secret_gets_out(disguise: str) -> None:
     planting = Planting(disguise)
     objects: list[Object] = [planting.part(info.struct) for info in KINDS.values()]
     assert planting.planted > 200 * 10
-    assert SECRET.findall(b"".join(dump_lines(anonymised(objects)))) == []
+    assert SECRET.findall(b"".join(dump_lines(anonymized(objects)))) == []
 
 
-def test_the_secrets_are_in_a_file_that_is_not_anonymised() -> None:
+def test_the_secrets_are_in_a_file_that_is_not_anonymized() -> None:
     planting = Planting("*")
     objects: list[Object] = [planting.part(info.struct) for info in KINDS.values()]
     # All but the annotations that no file has: two on each part that has any.

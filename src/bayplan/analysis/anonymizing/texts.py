@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bayplan.admission.priority import SYSTEM_CLASSES
-from bayplan.analysis.anonymising import well_known
-from bayplan.analysis.anonymising.renaming import Renaming, with_parts
-from bayplan.analysis.anonymising.rules import Rule
-from bayplan.analysis.anonymising.verdicts import Verdicts
+from bayplan.analysis.anonymizing import well_known
+from bayplan.analysis.anonymizing.renaming import Renaming, with_parts
+from bayplan.analysis.anonymizing.rules import Rule
+from bayplan.analysis.anonymizing.verdicts import Verdicts
 from bayplan.controllers.workloads.expand import POD_INDEX_LABEL
 from bayplan.controllers.workloads.job_pods import JOB_INDEX_LABEL
 from bayplan.core.columns.ports import ANY_ADDRESS

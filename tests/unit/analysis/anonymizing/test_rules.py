@@ -8,7 +8,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import msgspec
 import pytest
 
-from bayplan.analysis.anonymising.rules import EXCEPTIONS, FIELDS, rule_of
+from bayplan.analysis.anonymizing.rules import EXCEPTIONS, FIELDS, rule_of
 from bayplan.model.kinds import KINDS
 from bayplan.model.resource_claims import DeviceAttribute
 

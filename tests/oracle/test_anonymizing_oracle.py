@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
 from tests.support.examples import examples
 
-from bayplan.analysis.anonymising.objects import anonymised
-from bayplan.analysis.anonymising.well_known import RESOURCES
+from bayplan.analysis.anonymizing.objects import anonymized
+from bayplan.analysis.anonymizing.well_known import RESOURCES
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.kinds import KINDS, Object, object_key
@@ -110,7 +110,7 @@ def without_names(value: Any) -> Any:
 
 
 def check_same_decisions(objects: Sequence[Object]) -> None:
-    renamed = anonymised(objects)
+    renamed = anonymized(objects)
     translation = Translation(objects, renamed)
     # As it comes back from a file.
     read = from_texts([("dump", b"".join(dump_lines(renamed)))]).objects

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.analysis.anonymising.verdicts import Verdicts
+from bayplan.analysis.anonymizing.verdicts import Verdicts
 from bayplan.model.device_selectors import DeviceSelectorError, compile_device_selector, variables_of
 from bayplan.model.resource_claims import Device, DeviceAttribute
 

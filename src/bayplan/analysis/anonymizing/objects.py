@@ -11,9 +11,9 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from bayplan.analysis.anonymising.device_attributes import AttributeValues
-from bayplan.analysis.anonymising.rules import ANNOTATIONS, Rule, rule_of
-from bayplan.analysis.anonymising.texts import Findings, Texts
+from bayplan.analysis.anonymizing.device_attributes import AttributeValues
+from bayplan.analysis.anonymizing.rules import ANNOTATIONS, Rule, rule_of
+from bayplan.analysis.anonymizing.texts import Findings, Texts
 from bayplan.controllers.workloads.job_pods import is_indexed
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -26,7 +26,7 @@ PartT = TypeVar("PartT", bound=msgspec.Struct)
 _NUMERIC: Final = ("Gt", "Lt")
 
 
-def anonymised(objects: Sequence[Object]) -> list[Object]:
+def anonymized(objects: Sequence[Object]) -> list[Object]:
     """The same cluster under other names."""
     found, values = Findings(), AttributeValues()
     learning = _Rewriting(Texts(found, learning=True), found, values)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bayplan.analysis.anonymising.objects import anonymised
+from bayplan.analysis.anonymizing.objects import anonymized
 from bayplan.model.kinds import Object
 from bayplan.model.reading import from_dicts
 
@@ -16,7 +16,7 @@ SECRET = "acme"
 
 def renamed(*documents: dict[str, Any]) -> list[Any]:
     """The objects under other names, as plain data."""
-    return [msgspec.to_builtins(obj) for obj in anonymised(read(*documents))]
+    return [msgspec.to_builtins(obj) for obj in anonymized(read(*documents))]
 
 
 def read(*documents: dict[str, Any]) -> list[Object]:
@@ -34,7 +34,7 @@ def a_node(name: str = "n1", labels: dict[str, str] | None = None, **parts: Any)
 def test_the_objects_given_stay_as_they_are() -> None:
     objects = read(a_pod("web", {"nodeName": "n1"}, labels={"app": "web"}))
     before = msgspec.json.encode(objects)
-    anonymised(objects)
+    anonymized(objects)
     assert msgspec.json.encode(objects) == before
 
 

@@ -1,4 +1,4 @@
-"""What an anonymised cluster keeps: words that Kubernetes documents, or that some decision here depends on.
+"""What an anonymized cluster keeps: words that Kubernetes documents, or that some decision here depends on.
 
 Lists, not patterns: anything may follow a well-known prefix, `topology.` and `.kubernetes.io` included. What is in no
 list gets another name. Only facts; `rules` says which list concerns which field.
@@ -95,6 +95,7 @@ WORDS: Final = frozenset(
         *_words("PreemptLowerPriority Never Always OnFailure RestartAllContainers Restart IfHealthyBudget AlwaysAllow"),
         *_words("DoNotSchedule ScheduleAnyway Honor Ignore Retain Delete Recycle Immediate WaitForFirstConsumer"),
         *_words("RollingUpdate Recreate OnDelete OrderedReady Parallel Indexed NonIndexed Allow Forbid Replace"),
+        *_words("TerminatingOrFailed FailJob FailIndex Count"),
         # volumes, ports, consumers of claims
         *_words("ReadWriteOnce ReadOnlyMany ReadWriteMany ReadWriteOncePod Filesystem Block"),
         *_words("Managed managed Dedicated Shared TCP UDP SCTP pods"),

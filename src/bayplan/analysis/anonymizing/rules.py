@@ -1,6 +1,6 @@
 """Which field of an object holds what kind of text, and what becomes of it.
 
-A table by the name of the field, as the same name means the same nearly everywhere; exceptions by type. Anonymising
+A table by the name of the field, as the same name means the same nearly everywhere; exceptions by type. Anonymizing
 fails on a field that is not in the table, so that none can be forgotten.
 """
 
@@ -80,7 +80,7 @@ FIELDS: Final = {
         "name generate_name namespace node_name nominated_node_name priority_class_name namespaces claim_name"
         " storage_class_name volume_name volume_attributes_class_name current_volume_attributes_class_name"
         " resource_claim_name resource_claim_template_name current_revision update_revision persistent_volume_name"
-        " request pool device_class_name device counter_set fingerprint hostname pod_group_name",
+        " request pool device_class_name device counter_set fingerprint hostname pod_group_name container_name",
     ),
     **_rules(Rule.SCHEDULER, "scheduler_name"),
     **_rules(Rule.UID, "uid share_id"),
@@ -112,13 +112,13 @@ FIELDS: Final = {
     **_rules(Rule.SCHEDULE, "schedule"),
     **_rules(
         Rule.AMOUNT,
-        "completed_indexes max_surge max_unavailable min_available maximum_volume_size value default valid_values min"
-        " max step",
+        "completed_indexes failed_indexes succeeded_indexes max_surge max_unavailable min_available maximum_volume_size"
+        " value default valid_values min max step",
     ),
     **_rules(
         Rule.WORD,
         "preemption_policy restart_policy protocol action when_unsatisfiable node_affinity_policy node_taints_policy"
-        " access_modes volume_mode phase status reason declared_features reclaim_policy"
+        " access_modes volume_mode phase status reason declared_features reclaim_policy pod_replacement_policy"
         " persistent_volume_reclaim_policy pod_management_policy completion_mode concurrency_policy"
         " volume_binding_mode allocation_mode resource unhealthy_pod_eviction_policy operator effect",
     ),
