@@ -50,7 +50,7 @@ class Decoded(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-class WrongType(BadRequest):  # noqa: N818
+class WrongType(BadRequest):
     """A value that does not fit its field."""
 
     def __init__(self, beginning: str, fault: str) -> None:

@@ -84,9 +84,7 @@ def _settle_families(spec: Document, faults: Faults) -> None:
     spec.setdefault("ipFamilyPolicy", _SINGLE)
 
 
-def _allocate_address(
-    spec: Document, taken: set[str | None], standing: str | None, metadata: Document
-) -> list[Cause]:
+def _allocate_address(spec: Document, taken: set[str | None], standing: str | None, metadata: Document) -> list[Cause]:
     wanted = spec.get("clusterIP") or next(iter(spec.get("clusterIPs", ())), "")
     if not wanted:
         wanted = _free_address(taken)

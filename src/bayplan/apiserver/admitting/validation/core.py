@@ -186,7 +186,11 @@ def check_namespace(namespace: Document, faults: Faults) -> None:
 def check_namespace_status(new: Document, _old: Document, faults: Faults) -> None:
     phase, is_going = new["status"].get("phase", ""), "deletionTimestamp" in new["metadata"]
     if phase != ("Terminating" if is_going else "Active"):
-        text = "'Terminating' if `deletionTimestamp` is not empty" if is_going else "'Active' if `deletionTimestamp` is empty"
+        text = (
+            "'Terminating' if `deletionTimestamp` is not empty"
+            if is_going
+            else "'Active' if `deletionTimestamp` is empty"
+        )
         faults.invalid("status.Phase", phase, f"may only be {text}")
 
 

@@ -21,9 +21,7 @@ _MODES = ("All", EXACT_COUNT)
 _REQUESTS_MAX = 32
 _REFERENCE_PARTS = 2
 _DRIVER_MAX = 63
-_NO_REQUEST = (
-    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
-)
+_NO_REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _ONE_PLACE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 _TAINT_EFFECTS = ("NoExecute", "NoSchedule", "None")
