@@ -50,7 +50,7 @@ def allocate(service: Document, old: Document | None, cluster: ClusterView) -> l
         other["spec"]
         for other in cluster.list(SERVICES, "")
         if (other["metadata"]["namespace"], other["metadata"]["name"])
-        != (service["metadata"]["namespace"], service["metadata"]["name"])
+        != (service["metadata"]["namespace"], service["metadata"].get("name"))
     ]
     standing = old["spec"].get("clusterIP") if old is not None else None
     causes = _allocate_address(spec, {other.get("clusterIP") for other in others}, standing, service["metadata"])

@@ -157,6 +157,9 @@ def _check_asked(asked: Document, faults: Faults, path: Path) -> None:
         faults.required(f"{path}.deviceClassName")
     else:
         faults.all_invalid(f"{path}.deviceClassName", class_name, subdomain_faults(class_name))
+    for position, selector in enumerate(asked.get("selectors", ())):
+        if "cel" not in selector:
+            faults.required(f"{path}.selectors[{position}].cel")
     mode = asked.get("allocationMode")
     if mode not in _MODES:
         faults.unsupported(f"{path}.allocationMode", mode, _MODES)
