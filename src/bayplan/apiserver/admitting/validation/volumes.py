@@ -121,8 +121,8 @@ def check_claim_update(new: Document, old: Document, faults: Faults) -> None:
     wanted, before = dict(new["spec"]), dict(old["spec"])
     if not before.get("volumeName") and "volumeName" in wanted:
         before["volumeName"] = wanted["volumeName"]
-    if "storageClassName" not in before and "storageClassName" in wanted:
-        before["storageClassName"] = wanted["storageClassName"]
+    if "storageClassName" not in before:
+        wanted.pop("storageClassName", None)
     if new.get("status", {}).get("phase") == "Bound":
         wanted["resources"] = _with_storage(wanted["resources"], before["resources"])
         wanted.pop("volumeAttributesClassName", None)

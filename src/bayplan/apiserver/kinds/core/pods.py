@@ -50,8 +50,6 @@ def _complete(resource: Resource, pod: Document, old: Document | None, name: str
 
 def _create(pod: Document, now: int) -> None:
     spec = pod["spec"]
-    if spec.get("terminationGracePeriodSeconds", 0) < 0:
-        spec["terminationGracePeriodSeconds"] = 1
     status: Document = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):
         status["conditions"] = [
