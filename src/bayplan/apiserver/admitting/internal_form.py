@@ -34,7 +34,9 @@ def internal(part: Document, type_name: str, parent: Document | None = None) -> 
     for field in _fields(type_name):
         if field.go_name == "~":
             metadata = part.get("metadata", {})
-            made.update((name, _raw(metadata[name])) for name in message("meta.v1.ObjectMeta").fields if name in metadata)
+            made.update(
+                (name, _raw(metadata[name])) for name in message("meta.v1.ObjectMeta").fields if name in metadata
+            )
         else:
             owner = (parent or {}) if field.name.startswith("^") else part
             made[field.go_name] = _value(owner.get(field.name.removeprefix("^")), field.type, part)

@@ -52,7 +52,7 @@ class Schema:
     @cached_property
     def items(self) -> Schema | None:
         part = self.source.get("items")
-        return None if part is None else Schema(part)
+        return Schema(part) if isinstance(part, dict) else None
 
     @cached_property
     def any_of(self) -> list[Schema]:

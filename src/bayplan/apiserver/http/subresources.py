@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.http import reading, writing
 from bayplan.apiserver.http.accepting import TABLE, Form
 from bayplan.apiserver.http.bodies import Decoded, decode, media_type
@@ -69,6 +70,9 @@ def bind(registry: Registry, request: Request, target: Target, form: Form, now: 
     name = target.name or metadata.get("name", "")
     if target.name and metadata.get("name", name) != name:
         raise BadRequest("name in URL does not match name in Binding object")
+    wrong = path_segment_faults(name)
+    if wrong:
+        raise BadRequest(f'Name parameter invalid: "{name}": {wrong[0]}')
     kind, node_name = to.get("kind", ""), to.get("name", "")
     if kind not in ("", "Node"):
         raise InternalError(f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"')

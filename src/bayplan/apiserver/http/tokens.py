@@ -29,7 +29,7 @@ from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document, encode_json
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time
-from bayplan.store.errors import INVALID, Invalid, field_cause
+from bayplan.store.errors import INVALID, BadRequest, Invalid, field_cause
 
 _TOKEN_REQUESTS: Final = Resource(
     "authentication.k8s.io", "v1", "TokenRequest", "tokenrequests", "tokenrequest", namespaced=True
@@ -127,6 +127,8 @@ class Tokens:
         options = writing.options_of(request, "CreateOptions")
         review = decode(request, writing.expected_of(target), "CreateOptions").document
         asked = {field: value for field, value in review.items() if field != "status"}
+        if not (asked.get("spec") or {}).get("token"):
+            raise BadRequest("token is required for TokenReview in authentication")
         scope = registry.definitions.scope(target.resource)
         owned = track(scope, None, {**asked, "metadata": {}}, options.manager, now)
         return document_answer({**owned, "status": self._reviewed(asked.get("spec") or {}, now)}, form, status=201)

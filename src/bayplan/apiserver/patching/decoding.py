@@ -23,7 +23,7 @@ _GO_KINDS: Final = {dict: "map", list: "slice", str: "string", bool: "bool", int
 _INT_BITS: Final = {"int32": 32, "int64": 64}
 
 
-class Inconvertible(ValueError):
+class Inconvertible(ValueError):  # noqa: N818
     """A value that does not become one of the field's type; says so in the server's words."""
 
 

@@ -6,7 +6,6 @@ Adds faults in upstream's words and order. Upstream: pkg/apis/admissionregistrat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path

@@ -138,7 +138,11 @@ class Registry:
         if options.dry_run:
             return _unstored(made)
         self.typed.now = now
-        return self.storage.add(stored_as, made)
+        entry = self.storage.add(stored_as, made)
+        if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS:
+            # A moment later, as whoever created it sees on a real server: the answer shows it as it was.
+            self.storage.put(stored_as, entry, self.definitions.established(entry.document, now))
+        return entry
 
     def update(
         self,
@@ -216,10 +220,7 @@ class Registry:
         version = self.definitions.custom(resource)
         if version is not None:
             return admit_new_custom(version, own(document), self, gate)
-        made = admit_create(resource, document, self, now, own, options, gate, self.plugins)
-        if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS:
-            return self.definitions.established(made, now)
-        return made
+        return admit_create(resource, document, self, now, own, options, gate, self.plugins)
 
     def _admitted(
         self,

@@ -113,7 +113,7 @@ def _at(value: Any, path: str) -> Any:
             document(
                 "autoscaling/v2",
                 "HorizontalPodAutoscaler",
-                {"maxReplicas": 3, "scaleTargetRef": {"kind": "A", "name": "b"}},
+                {"maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "A", "name": "b"}},
             ),
             {"spec.minReplicas": 1, "spec.metrics.0.resource.target.averageUtilization": 80},
         ),

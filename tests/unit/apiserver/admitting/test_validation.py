@@ -87,8 +87,8 @@ DEFINITION = {
         ),
         (
             document("v1", "Service", {"ports": [{"port": 1}], "clusterIP": "1.2.3.4"}),
-            'spec.clusterIPs: Invalid value: ["1.2.3.4"]: failed to allocate IP 1.2.3.4: the provided IP (1.2.3.4) is '
-            "not in the valid range. The range of valid IPs is 10.96.0.0/12",
+            'spec.clusterIPs: Invalid value: ["1.2.3.4"]: failed to allocate IP 1.2.3.4: the provided network does not '
+            "match the current range",
         ),
         (
             document("v1", "Service", {"ports": [{"port": 1, "nodePort": 80}], "type": "NodePort"}),
@@ -160,7 +160,11 @@ DEFINITION = {
             document(
                 "autoscaling/v2",
                 "HorizontalPodAutoscaler",
-                {"maxReplicas": 1, "minReplicas": 2, "scaleTargetRef": {"kind": "A", "name": "b"}},
+                {
+                    "maxReplicas": 1,
+                    "minReplicas": 2,
+                    "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "A", "name": "b"},
+                },
             ),
             "spec.maxReplicas: Invalid value: 1: must be greater than or equal to `minReplicas`",
         ),
@@ -274,9 +278,9 @@ def test_the_template_of_a_job_changes_only_while_the_job_is_suspended() -> None
     assert _update(suspended, {**suspended, "spec": {**suspended["spec"], "template": template}})
 
 
-def test_a_fault_of_metadata_is_found_twice_in_a_change_and_told_once() -> None:
+def test_a_fault_of_metadata_is_found_four_times_in_a_change_and_told_once() -> None:
     old = admitted(document("v1", "ConfigMap"))
     with pytest.raises(ApiError) as caught:
         _update(old, {**old, "metadata": {**old["metadata"], "labels": {"a": "b c"}}})
-    assert len(caught.value.causes) == 2
+    assert len(caught.value.causes) == 4
     assert caught.value.message.count("a valid label must be") == 1

@@ -71,12 +71,6 @@ def test_a_scale_is_read_and_written() -> None:
     ("patch", "status", "fault"),
     [
         (
-            {"spec": "no"},
-            400,
-            'Scale in version "v1" cannot be handled as a Scale: '
-            "json: cannot unmarshal string into Go struct field Scale.spec of type v1.ScaleSpec",
-        ),
-        (
             {"spec": {"replicas": -1}},
             422,
             'Scale.autoscaling "d" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0',
@@ -93,6 +87,16 @@ def test_a_scale_that_cannot_be_is_refused(patch: dict[str, Any], status: int, f
     api = Api()
     api.post(DEPLOYMENTS, deployment())
     assert api.refusal("PATCH", f"{DEPLOYMENTS}/d/scale", patch, "application/merge-patch+json") == (status, fault)
+
+
+def test_a_patch_that_makes_no_scale_is_quoted_with_what_it_makes() -> None:
+    api = Api()
+    api.post(DEPLOYMENTS, deployment())
+    patch = [{"op": "replace", "path": "/spec", "value": "no"}]
+    status, fault = api.refusal("PATCH", f"{DEPLOYMENTS}/d/scale", patch, "application/json-patch+json")
+    assert status == 422
+    assert fault.startswith(' "" is invalid: patch: Invalid value: "{\\"apiVersion\\":\\"autoscaling/v1\\"')
+    assert fault.endswith("json: cannot unmarshal string into Go struct field Scale.spec of type v1.ScaleSpec")
 
 
 @pytest.mark.parametrize("name", ["exec", "attach", "portforward"])

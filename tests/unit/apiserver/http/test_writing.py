@@ -38,11 +38,11 @@ def test_a_strategic_merge_patch(spec: dict[str, Any], fault: str) -> None:
     assert api.refusal("PATCH", f"{DEPLOYMENTS}/d", {"spec": spec}, STRATEGIC) == (422, message)
 
 
-def test_a_merge_patch_is_refused_as_a_document() -> None:
+def test_a_merge_patch_whose_outcome_does_not_decode_is_refused() -> None:
     api = Api()
     api.post(DEPLOYMENTS, deployment())
     status, message = api.refusal("PATCH", f"{DEPLOYMENTS}/d", {"spec": {"replicas": "many"}}, MERGE_PATCH)
-    assert status == 400
+    assert status == 422
     assert "cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32" in message
 
 

@@ -7,6 +7,7 @@ admission's, not defaults.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
@@ -23,6 +24,13 @@ _PROBE_DEFAULTS = (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThresh
 _HOOKS = ("postStart", "preStop")
 _FILE_MODE = 0o644
 _TOKEN_SECONDS = 3600
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_HOST = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?::[0-9]+)?"
+_DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+#: The name of an image, as container runtimes read it.
+_IMAGE = re.compile(
+    rf"(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}}))?(?:@(?P<digest>{_DIGEST}))?"
+)
 
 
 def default_pod(pod: Document) -> None:
@@ -107,11 +115,10 @@ def _default_value_source(source: Document) -> None:
 @lru_cache(maxsize=4096)
 def _pull_policy(image: str) -> str:
     """Always for the tag latest, which is meant where an image names neither a tag nor a digest."""
-    without_digest, _, digest = image.partition("@")
-    repository, _, tag = without_digest.rpartition(":")
-    if not repository or "/" in tag:
-        tag = ""
-    return "Always" if tag == "latest" or (not tag and not digest and image) else "IfNotPresent"
+    found = _IMAGE.fullmatch(image)
+    if found is None or (found["tag"] or "latest") != "latest":
+        return "IfNotPresent"
+    return "Always" if found["tag"] or not found["digest"] else "IfNotPresent"
 
 
 def _default_probe(probe: Document) -> None:

@@ -50,7 +50,7 @@ def allocate(service: Document, old: Document | None, cluster: ClusterView) -> l
         other["spec"]
         for other in cluster.list(SERVICES, "")
         if (other["metadata"]["namespace"], other["metadata"]["name"])
-        != (service["metadata"]["namespace"], service["metadata"]["name"])
+        != (service["metadata"]["namespace"], service["metadata"].get("name"))
     ]
     standing = old["spec"].get("clusterIP") if old is not None else None
     causes = _allocate_address(spec, {other.get("clusterIP") for other in others}, standing, service["metadata"])
@@ -84,9 +84,7 @@ def _settle_families(spec: Document, faults: Faults) -> None:
     spec.setdefault("ipFamilyPolicy", _SINGLE)
 
 
-def _allocate_address(
-    spec: Document, taken: set[str | None], standing: str | None, metadata: Document
-) -> list[Cause]:
+def _allocate_address(spec: Document, taken: set[str | None], standing: str | None, metadata: Document) -> list[Cause]:
     wanted = spec.get("clusterIP") or next(iter(spec.get("clusterIPs", ())), "")
     if not wanted:
         wanted = _free_address(taken)

@@ -22,7 +22,10 @@ def check_access_review(review: Document, namespace: str, faults: Faults) -> Non
         faults.invalid("spec.user", spec.get("user", ""), "at least one of user or group must be specified")
     if not namespace:
         return
-    if resource is not None and resource.get("namespace", "") != namespace:
-        faults.invalid("spec.resourceAttributes.namespace", resource.get("namespace", ""), "must match metadata.namespace")
+    asked = (resource or {}).get("namespace", "")
+    if resource is not None and asked != namespace:
+        faults.invalid(
+            "spec.resourceAttributes.namespace", resource.get("namespace", ""), "must match metadata.namespace"
+        )
     if other is not None:
         faults.invalid("spec.nonResourceAttributes", other, "disallowed on this kind of request")

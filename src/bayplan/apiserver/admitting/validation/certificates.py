@@ -58,7 +58,7 @@ def _check_signer(name: str, faults: Faults) -> None:
         faults.required(path)
         return
     parts = name.split("/")
-    if len(parts) != 2:  # noqa: PLR2004 - a domain and a path
+    if len(parts) != 2:
         text = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
         faults.invalid(path, name, text)
         return

@@ -11,6 +11,11 @@ from bayplan.model.names import label_key_faults
 
 _STATUSES: Final = ("False", "True", "Unknown")
 _REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_BAD_REASON: Final = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
+    "characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or "
+    f"'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '{_REASON.pattern}')"
+)
 _REASON_MAX, _MESSAGE_MAX = 1024, 32 * 1024
 
 
@@ -40,9 +45,6 @@ def _check_reason(reason: str, faults: Faults, path: Path) -> None:
         faults.required(path, "must be set")
         return
     if not _REASON.fullmatch(reason):
-        text = "a condition reason must start with alphabetic character, optionally followed by a string of "
-        text += "alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'"
-        regex = f"regex used for validation is '{_REASON.pattern}'"
-        faults.invalid(path, reason, f"{text} (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', {regex})")
+        faults.invalid(path, reason, _BAD_REASON)
     if len(reason) > _REASON_MAX:
         faults.too_long(path, _REASON_MAX)

@@ -186,7 +186,11 @@ def check_namespace(namespace: Document, faults: Faults) -> None:
 def check_namespace_status(new: Document, _old: Document, faults: Faults) -> None:
     phase, is_going = new["status"].get("phase", ""), "deletionTimestamp" in new["metadata"]
     if phase != ("Terminating" if is_going else "Active"):
-        text = "'Terminating' if `deletionTimestamp` is not empty" if is_going else "'Active' if `deletionTimestamp` is empty"
+        text = (
+            "'Terminating' if `deletionTimestamp` is not empty"
+            if is_going
+            else "'Active' if `deletionTimestamp` is empty"
+        )
         faults.invalid("status.Phase", phase, f"may only be {text}")
 
 
@@ -280,10 +284,11 @@ def check_limit_range(limit_range: Document, faults: Faults) -> None:
         if kind == "PersistentVolumeClaim" and not {"storage"} & {*item.get("min", ()), *item.get("max", ())}:
             text = "either minimum or maximum storage value is required, but neither was provided"
             faults.required(f"{path}.limits", text)
-        for name in sorted(
-            {name for field in ("max", "min", "default", "defaultRequest") for name in item.get(field, ())}
-        ):
-            _check_limit_order(item, name, faults, path)
+        # Of pods no defaults are taken, and so none compared.
+        bounds = ("max", "min") if kind == "Pod" else ("max", "min", "default", "defaultRequest")
+        compared = {field: item.get(field, {}) for field in bounds}
+        for name in sorted({name for amounts in compared.values() for name in amounts}):
+            _check_limit_order(compared, name, faults, path)
         for name in item.get("maxLimitRequestRatio", ()):
             _check_ratio(item, name, faults, path)
 

@@ -21,9 +21,8 @@ _MODES = ("All", EXACT_COUNT)
 _REQUESTS_MAX = 32
 _REFERENCE_PARTS = 2
 _DRIVER_MAX = 63
-_NO_REQUEST = (
-    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
-)
+_VALUE_MAX = 64
+_NO_REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _ONE_PLACE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 _TAINT_EFFECTS = ("NoExecute", "NoSchedule", "None")
@@ -159,6 +158,9 @@ def _check_asked(asked: Document, faults: Faults, path: Path) -> None:
         faults.required(f"{path}.deviceClassName")
     else:
         faults.all_invalid(f"{path}.deviceClassName", class_name, subdomain_faults(class_name))
+    for position, selector in enumerate(asked.get("selectors", ())):
+        if "cel" not in selector:
+            faults.required(f"{path}.selectors[{position}].cel")
     mode = asked.get("allocationMode")
     if mode not in _MODES:
         faults.unsupported(f"{path}.allocationMode", mode, _MODES)
@@ -220,6 +222,12 @@ def _check_place(spec: Document, faults: Faults) -> None:
         faults.all_invalid("spec.nodeName", node, subdomain_faults(node))
     if "nodeSelector" in spec:
         check_node_selector(spec["nodeSelector"], faults, "spec.nodeSelector")
+        terms = spec["nodeSelector"]["nodeSelectorTerms"] or []
+        if len(terms) != 1:
+            shown = internal(spec["nodeSelector"], "NodeSelector")["NodeSelectorTerms"]
+            faults.invalid(
+                "spec.nodeSelector.nodeSelectorTerms", shown or [], "must have exactly one node selector term"
+            )
     for field in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(field) is False:
             faults.invalid(f"spec.{field}", False, "must be either unset or set to true")
@@ -246,5 +254,8 @@ def _check_attribute(attribute: Document, faults: Faults, path: Path) -> None:
     version = attribute.get("version")
     if version is not None and not _VERSION.fullmatch(version):
         faults.invalid(f"{path}.version", version, "must be a string compatible with semver.org spec 2.0.0")
+    for field in ("string", "version"):
+        if len(attribute.get(field, "")) > _VALUE_MAX:
+            faults.too_long(f"{path}.{field}", _VALUE_MAX)
     if not any(field in attribute for field in _VALUES):
         faults.invalid(path, "", "exactly one value must be specified")

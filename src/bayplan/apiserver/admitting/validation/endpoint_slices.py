@@ -1,4 +1,7 @@
-"""Checks of EndpointSlices. Upstream: pkg/apis/discovery/validation/validation.go (v1.36)."""
+"""Checks of EndpointSlices and Endpoints.
+
+Upstream: pkg/apis/discovery/validation and pkg/apis/core/validation (v1.36).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Final
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import NameRule
-from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import label_faults, port_number_faults, subdomain_faults
 from bayplan.apiserver.admitting.validation.pods.containers import PROTOCOLS
 from bayplan.apiserver.admitting.validation.pods.spec import check_address
 from bayplan.model.names import label_key_faults, label_value_faults
@@ -128,3 +131,43 @@ def check_endpoint_address(address: str, faults: Faults, path: Path) -> None:
         faults.invalid(path, address, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
     if any(given in network for network in _LOCAL_MULTICAST):
         faults.invalid(path, address, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+
+
+def check_endpoints(endpoints: Document, faults: Faults) -> None:
+    """Of the older kind."""
+    if _is_servers_own(endpoints["metadata"]):
+        return
+    for position, subset in enumerate(endpoints.get("subsets", ())):
+        path = f"subsets[{position}]"
+        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+            faults.required(path, "must specify `addresses` or `notReadyAddresses`")
+        for field in ("addresses", "notReadyAddresses"):
+            for place, address in enumerate(subset.get(field, ())):
+                _check_subset_address(address, faults, f"{path}.{field}[{place}]")
+        ports = subset.get("ports", ())
+        for place, port in enumerate(ports):
+            _check_subset_port(port, len(ports) > 1, faults, f"{path}.ports[{place}]")
+
+
+def _check_subset_address(address: Document, faults: Faults, path: Path) -> None:
+    count = len(faults)
+    check_address(address["ip"], faults, f"{path}.ip")
+    is_valid = len(faults) == count
+    faults.named_if_given(f"{path}.hostname", address.get("hostname"), label_faults)
+    if address.get("nodeName") is not None:
+        faults.all_invalid(f"{path}.nodeName", address["nodeName"], subdomain_faults(address["nodeName"]))
+    if is_valid:
+        check_endpoint_address(address["ip"], faults, f"{path}.ip")
+    else:
+        faults.invalid(f"{path}.ip", address["ip"], "must be a valid IP address")
+
+
+def _check_subset_port(port: Document, needs_name: bool, faults: Faults, path: Path) -> None:
+    name = port.get("name", "")
+    if needs_name and not name:
+        faults.required(f"{path}.name")
+    faults.named_if_given(f"{path}.name", name, label_faults)
+    faults.all_invalid(f"{path}.port", port["port"], port_number_faults(port["port"]))
+    faults.one_of(f"{path}.protocol", port.get("protocol"), PROTOCOLS)
+    if port.get("appProtocol") is not None:
+        faults.all_invalid(f"{path}.appProtocol", port["appProtocol"], label_key_faults(port["appProtocol"]))

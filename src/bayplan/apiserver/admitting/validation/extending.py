@@ -18,20 +18,27 @@ from bayplan.apiserver.admitting.validation.names import (
 )
 
 _SCOPES = ("Cluster", "Namespaced")
+_CONVERSIONS = ("None", "Webhook")
 
 
 def check_definition(definition: Document, faults: Faults) -> None:
     spec = definition["spec"]
+    metadata, expected = definition["metadata"], f"{spec['names'].get('plural', '')}.{spec['group']}"
+    for field in ("generateName", "name"):
+        if metadata.get(field, expected) != expected:
+            faults.invalid(f"metadata.{field}", metadata[field], 'must be spec.names.plural+"."+spec.group')
+    _check_spec(spec, faults)
+    if not definition["status"].get("storedVersions"):
+        faults.invalid("status.storedVersions", None, "must have at least one stored version")
+
+
+def _check_spec(spec: Document, faults: Faults) -> None:
     names, group = spec["names"], spec["group"]
-    name = definition["metadata"].get("name", "")
-    expected = f"{names.get('plural', '')}.{group}"
-    if name != expected:
-        faults.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
     if not group:
         faults.required("spec.group")
     else:
         faults.all_invalid("spec.group", group, subdomain_faults(group))
-        if "." not in group:
+        if not subdomain_faults(group) and "." not in group:
             faults.invalid("spec.group", group, "should be a domain with at least one dot")
     faults.one_of("spec.scope", spec["scope"], _SCOPES)
     _check_versions(spec["versions"] or [], faults)
@@ -40,7 +47,15 @@ def check_definition(definition: Document, faults: Faults) -> None:
         if not text:
             faults.required(f"spec.names.{field}")
         elif dns1035_faults(text.lower()):
-            faults.invalid(f"spec.names.{field}", text, ",".join(dns1035_faults(text.lower())))
+            fault = ",".join(dns1035_faults(text.lower()))
+            is_kind = field in ("kind", "listKind")
+            mixed = "may have mixed case, but should otherwise match: " if is_kind else ""
+            faults.invalid(f"spec.names.{field}", text, mixed + fault)
+    for field in ("shortNames", "categories"):
+        for position, text in enumerate(names.get(field, ())):
+            if dns1035_faults(text):
+                faults.invalid(f"spec.names.{field}[{position}]", text, ",".join(dns1035_faults(text)))
+    faults.one_of("spec.conversion.strategy", spec.get("conversion", {}).get("strategy"), _CONVERSIONS)
 
 
 def _check_versions(versions: list[Document], faults: Faults) -> None:
@@ -55,14 +70,24 @@ def _check_versions(versions: list[Document], faults: Faults) -> None:
         if not version.get("schema", {}).get("openAPIV3Schema"):
             faults.required(f"{path}.schema.openAPIV3Schema")
     if sum(1 for version in versions if version["storage"]) != 1:
-        faults.invalid("spec.versions", versions, "must have exactly one version marked as storage version")
+        text = "must have exactly one version marked as storage version"
+        faults.invalid("spec.versions", versions or None, text)
 
 
 def check_definition_update(new: Document, old: Document, faults: Faults) -> None:
-    check_definition(new, faults)
+    _check_spec(new["spec"], faults)
+    served = [version["name"] for version in new["spec"]["versions"] or ()]
+    for position, version in enumerate(old.get("status", {}).get("storedVersions") or ()):
+        if version not in served:
+            text = (
+                f"missing from spec.versions; {version} was previously a storage version, and must remain in "
+                f"spec.versions until a storage migration ensures no data remains persisted in {version} and removes "
+                f"{version} from status.storedVersions"
+            )
+            faults.invalid(f"status.storedVersions[{position}]", version, text)
     if new["spec"]["scope"] != old["spec"]["scope"]:
         faults.immutable("spec.scope", new["spec"]["scope"], old["spec"]["scope"])
-    for field in ("group", "names.plural", "names.kind"):
+    for field in ("group", "names.kind", "names.plural"):
         part, other = new["spec"], old["spec"]
         for name in field.split("."):
             part, other = part[name], other[name]

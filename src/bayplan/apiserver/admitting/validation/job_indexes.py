@@ -10,7 +10,7 @@ from typing import Final
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 
-class IndexFault(ValueError):
+class IndexFault(ValueError):  # noqa: N818
     """What is wrong with the text, in the server's words."""
 
 

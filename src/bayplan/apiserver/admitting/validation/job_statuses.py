@@ -94,9 +94,9 @@ def _check_conditions(status: Document, changed: _Changes, faults: Faults) -> No
             faults.invalid("status.completionTime", completed_at, text)
         if completed_at is None and complete:
             faults.required("status.completionTime", "completionTime is required for Complete jobs")
-    if changed.field("startTime", "completionTime") and started_at is not None and completed_at is not None:
-        if parse_time(completed_at) < parse_time(started_at):
-            faults.invalid("status.completionTime", completed_at, "must be equal to or after `startTime`")
+    has_both = started_at is not None and completed_at is not None
+    if changed.field("startTime", "completionTime") and has_both and parse_time(completed_at) < parse_time(started_at):
+        faults.invalid("status.completionTime", completed_at, "must be equal to or after `startTime`")
     if (changed.condition(_FAILED) or changed.field("failedIndexes")) and failed and not _is(status, _FAILURE_TARGET):
         _fault(faults, "cannot set Failed=True condition without the FailureTarget=true condition")
     if changed.condition(_COMPLETE, _CRITERIA_MET) and complete and not _is(status, _CRITERIA_MET):
@@ -149,9 +149,8 @@ def _check_format(field: str, indexes: str, completions: int, faults: Faults) ->
 
 def _check_running(status: Document, changed: _Changes, faults: Faults) -> None:
     terminating, ready = status.get("terminating"), status.get("ready")
-    if (changed.finished() or changed.field("terminating")) and terminating and terminating > 0:
-        if _is_finished(status):
-            faults.invalid("status.terminating", terminating, "terminating>0 is invalid for finished job")
+    if (changed.finished() or changed.field("terminating")) and terminating and _is_finished(status):
+        faults.invalid("status.terminating", terminating, "terminating>0 is invalid for finished job")
     if changed.field("ready", "active") and ready is not None and ready > status.get("active", 0):
         faults.invalid("status.ready", ready, "cannot set more ready pods than active")
 

@@ -94,8 +94,16 @@ def _check_backend(backend: Document, faults: Faults, path: Path) -> None:
         faults.invalid(path, "", "cannot set both resource and service backends")
     elif "service" in backend:
         _check_service_backend(backend["service"], faults, path)
-    elif "resource" not in backend:
+    elif "resource" in backend:
+        _check_resource_backend(backend["resource"], faults, f"{path}.resource")
+    else:
         faults.invalid(path, "", "resource or service backend is required")
+
+
+def _check_resource_backend(resource: Document, faults: Faults, path: Path) -> None:
+    faults.named_if_given(f"{path}.apiGroup", resource.get("apiGroup"), subdomain_faults)
+    for field in ("kind", "name"):
+        faults.named(f"{path}.{field}", resource[field], path_segment_faults)
 
 
 def _check_service_backend(service: Document, faults: Faults, path: Path) -> None:

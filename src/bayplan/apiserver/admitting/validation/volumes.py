@@ -74,10 +74,33 @@ def check_claim_spec(spec: Document, faults: Faults, path: Path) -> None:
     if spec.get("volumeMode") not in _VOLUME_MODES:
         faults.unsupported(f"{path}.volumeMode", spec.get("volumeMode"), _VOLUME_MODES)
     for field in ("dataSource", "dataSourceRef"):
-        for name in ("name", "kind"):
-            if field in spec and not spec[field][name]:
-                faults.required(f"{path}.{field}.{name}")
+        if field in spec:
+            _check_data_source(spec[field], faults, f"{path}.{field}")
+    _check_data_sources(spec, faults, path)
     _check_class_name(spec.get("volumeAttributesClassName"), faults, f"{path}.volumeAttributesClassName")
+
+
+def _check_data_source(source: Document, faults: Faults, path: Path) -> None:
+    for name in ("name", "kind"):
+        if not source[name]:
+            faults.required(f"{path}.{name}")
+    group = source.get("apiGroup") or ""
+    if not group and source["kind"] != "PersistentVolumeClaim":
+        text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+        faults.invalid(path, source["kind"], text)
+    faults.named_if_given(f"{path}.apiGroup", group, subdomain_faults)
+    faults.named_if_given(f"{path}.namespace", source.get("namespace"), label_faults)
+
+
+def _check_data_sources(spec: Document, faults: Faults, path: Path) -> None:
+    """The older field and the newer one say the same, where both can."""
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is None or reference is None:
+        return
+    if reference.get("namespace"):
+        faults.invalid(path, {}, "may not be specified when dataSourceRef.namespace is specified")
+    elif any((source.get(name) or "") != (reference.get(name) or "") for name in ("apiGroup", "kind", "name")):
+        faults.invalid(path, {}, "must match dataSourceRef")
 
 
 def _check_class_name(name: str | None, faults: Faults, path: Path) -> None:
@@ -98,8 +121,8 @@ def check_claim_update(new: Document, old: Document, faults: Faults) -> None:
     wanted, before = dict(new["spec"]), dict(old["spec"])
     if not before.get("volumeName") and "volumeName" in wanted:
         before["volumeName"] = wanted["volumeName"]
-    if "storageClassName" not in before and "storageClassName" in wanted:
-        before["storageClassName"] = wanted["storageClassName"]
+    if "storageClassName" not in before:
+        wanted.pop("storageClassName", None)
     if new.get("status", {}).get("phase") == "Bound":
         wanted["resources"] = _with_storage(wanted["resources"], before["resources"])
         wanted.pop("volumeAttributesClassName", None)

@@ -54,13 +54,13 @@ def _check_parts(document: Document, faults: Faults, *fields: str) -> None:
     status = document["status"]
     for field in fields:
         if status.get(field, 0) > status.get("replicas", 0):
-            faults.invalid(f"status.{field}", status[field], _OF_ALL)
+            faults.invalid(f"status.{field}", status.get(field, 0), _OF_ALL)
 
 
 def _check_available(document: Document, faults: Faults, text: str) -> None:
     status = document["status"]
     if status.get("availableReplicas", 0) > status.get("readyReplicas", 0):
-        faults.invalid("status.availableReplicas", status["availableReplicas"], text)
+        faults.invalid("status.availableReplicas", status.get("availableReplicas", 0), text)
 
 
 def _check_collisions(new: Document, old: Document, faults: Faults) -> None:

@@ -131,7 +131,9 @@ def check_percent_at_most_100(value: int | str, faults: Faults, path: Path) -> N
 
 def _is_zero(value: int | str) -> bool:
     if isinstance(value, str):
-        return not percent_faults(value) and int(value[:-1]) == 0
+        number = value if percent_faults(value) else value[:-1]
+        # What is no number counts as none.
+        return not number.isdecimal() or int(number) == 0
     return value == 0
 
 

@@ -27,8 +27,8 @@ def _create_job(job: Document, now: int) -> None:  # noqa: ARG001 - other kinds 
     labels = labels_of_job(metadata.get("name", ""), metadata.get("uid", ""))
     is_shared = "labels" in template and metadata.get("labels") is template["labels"]
     template["labels"] = {**labels, **template.get("labels", {})}
-    if is_shared:
-        metadata["labels"] = template["labels"]
+    if is_shared or not metadata.get("labels"):
+        metadata["labels"] = dict(template["labels"])
     selector = spec.setdefault("selector", {}) or {}
     selector.setdefault("matchLabels", {}).setdefault(CONTROLLER_UID_LABEL, metadata.get("uid", ""))
     spec["selector"] = selector

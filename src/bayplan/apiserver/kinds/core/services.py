@@ -7,10 +7,11 @@ from bayplan.apiserver.admitting.defaults.core import default_endpoints
 from bayplan.apiserver.admitting.defaults.services import default_service
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.plugins.service_addresses import allocate, keep_addresses
+from bayplan.apiserver.admitting.validation.endpoint_slices import check_endpoints
 from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.services import check_service, check_service_status, check_service_update
 from bayplan.apiserver.admitting.warnings.services import warn_of_service
-from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, fields
 from bayplan.apiserver.tables.networking import ENDPOINTS, SERVICES
@@ -37,4 +38,12 @@ SERVICE = Kind(
     printer=SERVICES,
     selectable=SelectableFields({**METADATA, **fields("spec.clusterIP", "spec.type")}),
 )
-ENDPOINTS_OF_SERVICE = Kind("v1", "Endpoints", defaults=default_endpoints, created_by_update=True, printer=ENDPOINTS)
+ENDPOINTS_OF_SERVICE = Kind(
+    "v1",
+    "Endpoints",
+    defaults=default_endpoints,
+    check=check_endpoints,
+    steps=(Step.METADATA, Step.NEW),
+    created_by_update=True,
+    printer=ENDPOINTS,
+)

@@ -16,6 +16,20 @@ def _time_taints(resource_slice: Document, now: int) -> None:
             taint.setdefault("timeAdded", format_time(now))
 
 
+def _keep_times(new: Document, old: Document) -> None:
+    """Taints that were there before have been there since then."""
+    known = {
+        (device["name"], taint["key"], taint.get("value"), taint["effect"]): taint.get("timeAdded")
+        for device in old["spec"].get("devices", ())
+        for taint in device.get("taints", ())
+    }
+    for device in new["spec"].get("devices", ()):
+        for taint in device.get("taints", ()):
+            since = known.get((device["name"], taint["key"], taint.get("value"), taint["effect"]))
+            if since is not None:
+                taint.setdefault("timeAdded", since)
+
+
 DEVICE_CLASS = Kind(
     "resource.k8s.io/v1",
     "DeviceClass",
@@ -27,6 +41,7 @@ RESOURCE_SLICE = Kind(
     "resource.k8s.io/v1",
     "ResourceSlice",
     on_create=_time_taints,
+    on_update=_keep_times,
     check=check_slice,
     check_update=check_slice_update,
     watched=("spec",),
