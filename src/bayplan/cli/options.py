@@ -85,7 +85,7 @@ def _check_feature_gates(ctx: click.Context, parameter: click.Parameter, value: 
 def check_gates(feature_gates: GateSettings, release: KubernetesRelease) -> None:
     """Raises InvalidObject for `--feature-gates` that the version, which is known by now, does not have."""
     try:
-        read_feature_gates(feature_gates, release)
+        read_feature_gates(feature_gates, release, with_groups=True)  # commands that know none have refused them
     except FeatureGateError as error:
         raise bad_option("--feature-gates", f"{error} (Kubernetes v{release.version})") from error
 

@@ -13,15 +13,17 @@ from collections.abc import Callable
 from typing import Final
 
 from bayplan.client.contract import Response, TransportError
-from bayplan.client.event_series import FINISH_NS, REFRESH_NS, EventSeries, Said
 from bayplan.client.lanes import Job, Lane, Lanes
 from bayplan.client.loggers import structlog
 from bayplan.client.refusals import read_status
-from bayplan.client.sending import CONFLICT, NOT_FOUND, Sender
+from bayplan.client.sending import Sender
 from bayplan.core.actions import Emit
 from bayplan.model.media_types import STRATEGIC_MERGE_PATCH
 from bayplan.model.structs import Struct
 from bayplan.model.time_units import SECOND
+from bayplan.performing.event_series import FINISH_NS, REFRESH_NS, EventSeries, Said
+from bayplan.performing.regarding import About
+from bayplan.performing.requests import CONFLICT, NOT_FOUND
 
 #: Events that wait. Upstream has room for 1,000; a burst of bindings is not to lose any of theirs here.
 QUEUE_MAX: Final = 10_000
@@ -60,9 +62,9 @@ class EventWrites:
         self._every(FINISH_NS, "finish", lambda: self._series.finish(self._clock()))
         self._every(REFRESH_NS, "refresh", self._series.series)
 
-    def say(self, event: Emit, version: str, controller: str, now: int) -> None:
+    def say(self, event: Emit, about: About, now: int) -> None:
         """Write the Event, or count it."""
-        for said in self._series.say(event, version, controller, now):
+        for said in self._series.say(event, about, now):
             self._put(_Attempt(said))
 
     def stop(self) -> None:

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from bayplan.client.recent import Recent
 from bayplan.model.pod import Pod
+from bayplan.performing.recent import Recent
 
 _POD: Final = msgspec.json.Decoder(Pod)
 

@@ -17,6 +17,7 @@ from bayplan.client.lanes import Lane
 from bayplan.client.limits import Throttle
 from bayplan.client.refusals import message_of
 from bayplan.model.media_types import JSON
+from bayplan.performing.requests import RefusedError
 
 #: Waits between tries, and by how much each may be longer. Upstream: client-go/util/retry DefaultBackoff (v1.36).
 BACKOFF_S: Final = (0.010, 0.050, 0.250)
@@ -30,18 +31,8 @@ ANSWER_WITHIN_S: Final = 15.0
 #: Refusals of which upstream repeats a status patch. Upstream: pkg/scheduler/util/utils.go Retriable (v1.36).
 BUSY: Final = frozenset({409, 500, 503})
 
-NOT_FOUND: Final = 404
-CONFLICT: Final = 409
 _TOO_MANY_REQUESTS: Final = 429
 _SERVER_ERROR: Final = 500  # and above
-
-
-class RefusedError(Exception):
-    """The server said no, in these words."""
-
-    def __init__(self, response: Response, context: str = "") -> None:
-        self.status = response.status
-        super().__init__(f"{context}{message_of(response)}")
 
 
 class Sender:
@@ -69,9 +60,9 @@ class Sender:
             tries += 1
 
     async def send_again(
-        self, lane: Lane, method: str, path: str, body: bytes, content_type: str, busy: Collection[int] = BUSY
+        self, lane: Lane, method: str, path: str, body: bytes, content_type: str, busy: Collection[int]
     ) -> Response:
-        """The same for a request that does no harm twice: repeated if its answer is lost or says `busy`."""
+        """The answer to a request that does no harm twice: repeated if its answer is lost or says `busy`."""
         for tries in range(len(BACKOFF_S)):
             try:
                 response = await self.once(lane, method, path, body, content_type)
@@ -86,7 +77,7 @@ class Sender:
         """An object as it is now. Raises LostError, NotSentError, RefusedError."""
         response = await self.send_again(lane, "GET", path, b"", JSON, frozenset())
         if not response.ok:
-            raise RefusedError(response)
+            raise RefusedError(message_of(response), response.status)
         return response
 
     async def once(self, lane: Lane, method: str, path: str, body: bytes = b"", content_type: str = JSON) -> Response:

@@ -11,22 +11,17 @@ import asyncio
 import socket
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from bayplan.client.claims import ClaimError, ClaimWrites
 from bayplan.client.contract import ApiClient, LostError, NotSentError
-from bayplan.client.documents import Documents
-from bayplan.client.event_series import EventSeries
 from bayplan.client.event_writes import EventWrites
-from bayplan.client.evicting import Preemption
 from bayplan.client.known_pods import KnownPods
 from bayplan.client.lanes import Job, Lane, Lanes
 from bayplan.client.limits import Throttle, TokenBucket
-from bayplan.client.pod_writes import PodWrites
-from bayplan.client.recent import Recent
-from bayplan.client.sending import RefusedError, Sender
-from bayplan.client.volumes import VolumeWrites
+from bayplan.client.requesting import Requests
+from bayplan.client.sending import Sender
 from bayplan.core.actions import (
     Action,
     Bind,
@@ -40,19 +35,20 @@ from bayplan.core.actions import (
     SetGroupCondition,
     WriteVolumes,
 )
-from bayplan.core.events import BindAnswered, ClaimWriteFailed, Event, EvictAnswered, VolumesAnswered
-from bayplan.core.refusing import refusal
+from bayplan.core.events import BindAnswered, ClaimWriteFailed, Event
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
-from bayplan.model.resource_claims import ResourceClaim
-from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
-from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
+from bayplan.performing.actions import Effects, answer_to, steps_of
+from bayplan.performing.event_series import EventSeries
+from bayplan.performing.preemption import Preemption
+from bayplan.performing.recent import Recent
+from bayplan.performing.regarding import Regarding
+from bayplan.performing.requests import Known, RefusedError
 
-Known: TypeAlias = Callable[[str, str], Object | None]
-"""An object as the watch last showed it, by kind and `namespace/name`."""
 Wrote: TypeAlias = Callable[[Action, int, str], None]
 """An action is over: how long it took in nanoseconds, and the error, if there was one."""
 
+_STATUSES: Final = (Evict, SetCondition, Nominate, ClearNomination)
 #: Answers that were lost are passed on after a pause, which doubles: the core asks again at once.
 _PAUSE_S: Final = 0.1
 _PAUSE_MAX_S: Final = 5.0
@@ -85,8 +81,9 @@ class Writer:
         bind_by_extender: Callable[[Bind], BindAnswered] | None = None,
         on_bug: Callable[[str, Exception], None] | None = None,
     ) -> None:
-        """`bind_by_extender` may wait for its answer: it is called in a thread.
+        """`known` gives objects as the watch last showed them.
 
+        `bind_by_extender` may wait for its answer: it is called in a thread.
         `on_bug` is told of exceptions that nobody expected, with the pod; the action counts as failed.
         """
         loop = asyncio.get_running_loop()
@@ -99,34 +96,41 @@ class Writer:
         throttles = [Throttle(TokenBucket(limits.qps, limits.burst, loop.time()), loop.time) for _ in range(2)]
         self._sender = Sender(client, *throttles)
         self._lanes = Lanes(limits.in_flight, self._sender.is_sending, self._raised)
+        self._shown = known
         self._pods = KnownPods(lambda key: _pod(known("Pod", key)))
-        self._pod_writes = PodWrites(self._sender, self._pods)
-        documents = Documents(self._sender)
-        self._volume_writes = VolumeWrites(documents, lambda key: _version(known("PersistentVolumeClaim", key)))
-        self._claim_writes = ClaimWrites(documents, self._sender, self._pods, known)
+        self._requests = Requests(self._sender, self._pods)
         series = EventSeries(host or socket.gethostname())
         self._events = EventWrites(self._lanes, self._sender, series, self.outcomes, clock)
-        self._tried_versions: Recent[str, str] = Recent()  # uid -> version of the pod that was to be bound
+        self._regarding = Regarding(self._pods.seen)
         self._lost: Recent[str, int] = Recent()  # uid -> how often the answer was lost
         self._pending_answers = 0
 
-    def perform_all(self, actions: Iterable[Action], now: int) -> None:
+    def perform_all(self, actions: Sequence[Action], now: int) -> None:
         """Do what one decision asks for; the victims of a preemption in upstream's order."""
-        withdrawn: list[ClearNomination] = []
-        victims: list[Evict] = []
+        preemption = Preemption(actions) if any(isinstance(action, Evict) for action in actions) else None
         for action in actions:
-            if isinstance(action, Evict):
-                victims.append(action)
-            elif isinstance(action, ClearNomination):
-                withdrawn.append(action)
+            if preemption is None or not isinstance(action, Evict | ClearNomination):
+                self.perform(action, now)
+        if preemption is not None:
+            self._begin_stage(preemption, now)
+
+    def _begin_stage(self, preemption: Preemption, now: int) -> None:
+        """Start what comes next, once that what came before is over."""
+        stage = preemption.stages.pop(0)
+        outstanding = len(stage)
+
+        def over(action: Action, error: str) -> None:
+            nonlocal outstanding
+            outstanding -= 1
+            preemption.over(action, error)
+            if not outstanding and preemption.stages:
+                self._begin_stage(preemption, now)
+
+        for action in stage:
+            if preemption.spares(action):
+                self._refuse(action, preemption.error)
             else:
-                self.perform(action, now)
-        if victims:
-            preemption = Preemption(lambda action, then: self._put(action, now, then), self._refuse)
-            preemption.start(withdrawn, victims)
-        else:
-            for action in withdrawn:
-                self.perform(action, now)
+                self._put(action, now, partial(over, action))
 
     def perform(self, action: Action, now: int) -> None:
         """Do it soon."""
@@ -134,7 +138,7 @@ class Writer:
             self._emit(action, now)
             return
         if isinstance(action, Bind):
-            self._remember_version(action)
+            self._regarding.binds(action)
         self._put(action, now, None)
 
     async def drain(self, timeout_s: float) -> None:
@@ -152,93 +156,32 @@ class Writer:
     # ---------------------------------------------------------------- one action
 
     def _put(self, action: Action, now: int, then: Callable[[str], None] | None) -> None:
-        match action:
-            case Bind():
-                job = Job(Lane.BINDINGS, action.pod, self._bind, action, now, then)
-            case Evict():
-                job = Job(Lane.STATUSES, action.pod, self._evict, action, now, then)
-            case SetCondition() | Nominate() | ClearNomination():
-                job = Job(Lane.STATUSES, action.pod, self._write_status, action, now, then)
-            case WriteVolumes():
-                job = Job(Lane.BINDINGS, action.pod, self._write_volumes, action, now, then)
-            case DeallocateClaim() | ReleaseClaim():
-                job = Job(Lane.BINDINGS, action.pod, self._write_claim, action, now, then)
-            case Emit():
-                raise AssertionError("events take another way")
-            case SetGroupCondition():
-                raise AssertionError("no scheduler with a client knows groups")
-        self._lanes.put(job)
+        assert not isinstance(action, SetGroupCondition)  # no scheduler with a client knows groups
+        lane = Lane.STATUSES if isinstance(action, _STATUSES) else Lane.BINDINGS
+        self._lanes.put(Job(lane, action.pod, self._perform, action, now, then))
 
-    async def _bind(self, job: Job) -> None:
-        action = job.subject
-        assert isinstance(action, Bind)
-        if action.extender:
+    async def _perform(self, job: Job) -> None:
+        action: Any = job.subject
+        if isinstance(action, Bind) and action.extender:
             await self._ask_extender(job, action)
             return
-        error, lost = await self._attempt(action, self._pod_writes.bind(action))
-        self._over(
-            job, action, error, BindAnswered(action.pod, action.uid, error, lost), self._pause(action.uid, error, lost)
-        )
+        about = self._regarding.about(action) if isinstance(action, Evict) else None
+        lane = Lane.STATUSES if isinstance(action, _STATUSES) else Lane.BINDINGS
+        effects = Effects()
+        steps = steps_of(action, self._known, job.now, effects)
+        error, lost = await self._attempt(action, self._requests.go(lane, steps))
+        if effects.event is not None and about is not None:
+            self._events.say(effects.event, about, self._clock())
+        answer = answer_to(action, error, lost=lost, effects=effects)
+        # A claim that could not be freed is tried again at once, so the report waits.
+        waits = isinstance(action, Bind | WriteVolumes | DeallocateClaim | ReleaseClaim)
+        pause_s = self._pause(action.uid, error, lost or isinstance(answer, ClaimWriteFailed)) if waits else 0.0
+        self._over(job, action, error, answer, pause_s)
 
     async def _ask_extender(self, job: Job, action: Bind) -> None:
         assert self._bind_by_extender is not None
         answer = await asyncio.to_thread(self._bind_by_extender, action)
         self._over(job, action, answer.error, answer)
-
-    async def _evict(self, job: Job) -> None:
-        action = job.subject
-        assert isinstance(action, Evict)
-        seen = self._pods.seen(action.pod)
-        error, _ = await self._attempt(action, self._evict_and_say(action, job.now, _version(seen)))
-        self._over(job, action, error, EvictAnswered(action.pod, action.uid, error))
-
-    async def _evict_and_say(self, action: Evict, now: int, version: str) -> None:
-        if await self._pod_writes.evict(action, now):
-            event = Emit(action.pod, action.uid, "Normal", "Preempted", "Preempting", action.note)
-            # The condition names the preemptor's scheduler, which reports the event.
-            controller = action.condition_message.partition(":")[0] or DEFAULT_SCHEDULER_NAME
-            self._events.say(event, version, controller, self._clock())
-
-    async def _write_status(self, job: Job) -> None:
-        match job.subject:
-            case SetCondition() as action:
-                error, _ = await self._attempt(action, self._pod_writes.set_condition(action, job.now))
-                self._over(job, action, error)
-            case Nominate() | ClearNomination() as action:
-                error, _ = await self._attempt(action, self._pod_writes.nominate(action))
-                self._over(job, action, error)
-
-    async def _write_volumes(self, job: Job) -> None:
-        action = job.subject
-        assert isinstance(action, WriteVolumes)
-        stored: list[ResourceClaim] = []
-        error, lost = await self._attempt(action, self._write_objects(action, stored, job.now))
-        answer = VolumesAnswered(action.pod, action.uid, error, lost, tuple(stored))
-        self._over(job, action, error, answer, self._pause(action.uid, error, lost))
-
-    async def _write_objects(self, action: WriteVolumes, stored: list[ResourceClaim], now: int) -> None:
-        for obj in action.objects:
-            match obj:
-                case ResourceClaim():
-                    stored.append(await self._claim_writes.write(obj, action, now))
-                case PersistentVolume() | PersistentVolumeClaim():
-                    await self._volume_writes.write(obj)
-                case _:
-                    raise AssertionError(f"no handler for {obj}")
-
-    async def _write_claim(self, job: Job) -> None:
-        match job.subject:
-            case DeallocateClaim() as action:
-                error, _ = await self._attempt(action, self._claim_writes.deallocate(action))
-                self._freed(job, action, error)
-            case ReleaseClaim() as action:
-                error, _ = await self._attempt(action, self._claim_writes.release(action))
-                self._freed(job, action, error)
-
-    def _freed(self, job: Job, action: DeallocateClaim | ReleaseClaim, error: str) -> None:
-        """Only a failure is reported: else the watch shows it. The core tries again at once, so the report waits."""
-        failed = ClaimWriteFailed(action.pod, action.uid, error) if error else None
-        self._over(job, action, error, failed, self._pause(action.uid, error, lost=True))
 
     async def _attempt(self, action: Action, write: Awaitable[Any]) -> tuple[str, bool]:
         """The error, if there was one, and whether nobody knows what became of the write."""
@@ -246,7 +189,7 @@ class Writer:
             await write
         except LostError as error:
             return str(error) or "lost", True
-        except (NotSentError, RefusedError, ClaimError) as error:
+        except (NotSentError, RefusedError) as error:
             return str(error), False
         except Exception as error:
             # A mistake of this program: the scheduler must not wait for ever.
@@ -259,9 +202,9 @@ class Writer:
         self._report_bug(job.key, error)
         message = f"{type(error).__name__}: {error}"
         if isinstance(job.subject, Bind | Evict | WriteVolumes):
-            answer = refusal(job.subject, message)
-            if answer is not None:
-                self._on_answer(answer)
+            answer = answer_to(job.subject, message)
+            assert answer is not None
+            self._on_answer(answer)
         if job.then is not None:
             job.then(message)
 
@@ -285,9 +228,12 @@ class Writer:
         self._pending_answers -= 1
         self._on_answer(answer)
 
-    def _refuse(self, action: Evict, error: str) -> None:
+    def _refuse(self, action: Action, error: str) -> None:
+        """An eviction that is not performed."""
         self._count(action, error)
-        self._on_answer(EvictAnswered(action.pod, action.uid, error))
+        answer = answer_to(action, error)
+        assert answer is not None
+        self._on_answer(answer)
 
     def _pause(self, uid: str, error: str, lost: bool) -> float:
         """How long to wait before saying so; only for a pod of which an answer was lost."""
@@ -303,22 +249,15 @@ class Writer:
     def _count(self, action: Action, error: str) -> None:
         self.outcomes[type(action).__name__, "failed" if error else "written"] += 1
 
-    # ---------------------------------------------------------------- events
+    # ---------------------------------------------------------------- objects and events
 
-    def _remember_version(self, action: Bind) -> None:
-        """Events about the binding are about the pod as it was when it was decided."""
-        self._tried_versions.remember(action.uid, _version(self._pods.seen(action.pod)))
+    def _known(self, kind: str, key: str) -> Object | None:
+        """An object as it is now, as far as is known."""
+        return self._pods.find(key) if kind == "Pod" else self._shown(kind, key)
 
     def _emit(self, event: Emit, now: int) -> None:
-        seen = self._pods.seen(event.pod)
-        version = self._tried_versions.pop(event.uid, None)
-        controller = seen.spec.scheduler_name if seen is not None else ""
-        self._events.say(event, version or _version(seen), controller or DEFAULT_SCHEDULER_NAME, now)
+        self._events.say(event, self._regarding.about(event), now)
 
 
 def _pod(found: Object | None) -> Pod | None:
     return found if isinstance(found, Pod) else None
-
-
-def _version(obj: Object | None) -> str:
-    return "" if obj is None else obj.metadata.resource_version

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from bayplan.model.kinds import Object
 from bayplan.model.structs import Struct
+from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
 
 class Bind(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -22,7 +23,7 @@ class Bind(Struct, frozen=True, gc=False, omit_defaults=True):
     extender: str = ""
 
 
-class Evict(Struct, frozen=True, gc=False):
+class Evict(Struct, frozen=True, gc=False, omit_defaults=True):
     """Mark the pod with a DisruptionTarget condition and delete it, with its own grace period."""
 
     pod: str  # namespace/name
@@ -31,6 +32,7 @@ class Evict(Struct, frozen=True, gc=False):
     condition_reason: str
     condition_message: str
     note: str  # of the event on the victim
+    scheduler_name: str = DEFAULT_SCHEDULER_NAME  # the preemptor's, which reports that event
 
 
 class Nominate(Struct, frozen=True, gc=False):
@@ -116,3 +118,8 @@ Action: TypeAlias = (
     | ReleaseClaim
     | Emit
 )
+
+
+def preempted(eviction: Evict, note: str) -> Emit:
+    """The Event about a victim."""
+    return Emit(eviction.pod, eviction.uid, "Normal", "Preempted", "Preempting", note)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate
+from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, preempted
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ABSENT
 from bayplan.core.columns.shapes import PodInfo
@@ -272,9 +272,8 @@ class Binding:
             text = "waiting on permit for pod: preempted"
         else:
             text = f'running PreBind plugin "{way.pre_bind_plugin}": preempted by DefaultPreemption'
-        note = f"{eviction.note} (in kube-scheduler memory)."
-        preempted = Emit(eviction.pod, eviction.uid, "Normal", "Preempted", "Preempting", note)
-        return preempted, *self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
+        event = preempted(eviction, f"{eviction.note} (in kube-scheduler memory).")
+        return event, *self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
 
     def _fall_back(self, way: OnTheWay, status: Status, now: int) -> Decision:
         """A pod that had a node loses it again."""

@@ -108,3 +108,4 @@ class ObjectReference(ObjectPart, kw_only=True):
     namespace: str = ""
     name: str = ""
     uid: str = ""
+    resource_version: str = ""

@@ -216,7 +216,14 @@ class PodResourceClaimStatus(ObjectPart, kw_only=True):
     resource_claim_name: str | None = None
 
 
+class ContainerExtendedResourceRequest(ObjectPart, kw_only=True):
+    container_name: str = ""
+    resource_name: str = ""
+    request_name: str = ""
+
+
 class PodExtendedResourceClaimStatus(ObjectPart, kw_only=True):
+    request_mappings: list[ContainerExtendedResourceRequest] = []
     resource_claim_name: str = ""
 
 

@@ -1,8 +1,10 @@
 """Devices: who has which (ResourceSlice), of what kind (DeviceClass), and who wants or holds some (ResourceClaim).
 
 See `meta` for the conventions. Kept is what decides whether devices can be allocated and what an allocation says;
-opaque configuration for drivers is dropped.
+opaque configuration for drivers is carried along.
 """
+
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -14,6 +16,9 @@ EXTENDED_RESOURCE_ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 POD_CLAIM_NAME_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
 CLAIM_FINALIZER = "resource.kubernetes.io/delete-protection"
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
+
+Configuration: TypeAlias = dict[str, Any]
+"""What only a driver understands, and the requests that it is about."""
 
 
 class CELDeviceSelector(ObjectPart, kw_only=True):
@@ -71,6 +76,7 @@ class DeviceConstraint(ObjectPart, kw_only=True):
 class DeviceClaim(ObjectPart, kw_only=True):
     requests: list[DeviceRequest] = []
     constraints: list[DeviceConstraint] = []
+    config: list[Configuration] = []
 
 
 class ResourceClaimSpec(ObjectPart, kw_only=True):
@@ -92,6 +98,7 @@ class DeviceRequestAllocationResult(ObjectPart, kw_only=True):
 
 class DeviceAllocationResult(ObjectPart, kw_only=True):
     results: list[DeviceRequestAllocationResult] = []
+    config: list[Configuration] = []
 
 
 class AllocationResult(ObjectPart, kw_only=True):
@@ -140,6 +147,7 @@ class ResourceClaimTemplate(TopLevel, kw_only=True):
 class DeviceClassSpec(ObjectPart, kw_only=True):
     selectors: list[DeviceSelector] = []
     extended_resource_name: str | None = None
+    config: list[Configuration] = []
 
 
 class DeviceClass(TopLevel, kw_only=True):

@@ -178,7 +178,7 @@ class Store:
             raise Conflict.stale(rules, meta.name)
         if not rules.has_status:
             raise NotFound.no_resource()
-        written: ObjectT = self._write(obj, updating.with_status(obj, status), rules, now)
+        written: ObjectT = self._write(obj, updating.with_status(obj, status, rules), rules, now)
         return written
 
     def _replace(self, obj: ObjectT, half: _Half, now: int) -> ObjectT:

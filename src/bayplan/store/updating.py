@@ -14,11 +14,15 @@ from bayplan.admission.defaults import default_object, tolerate_for_a_while
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodSpec
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import replace
 from bayplan.model.workloads import Deployment
-from bayplan.store.errors import FORBIDDEN, INVALID, BadRequest, Conflict, Invalid, NotFound, field_cause
+from bayplan.store.errors import FORBIDDEN, INVALID, TOO_MANY, BadRequest, Conflict, Invalid, NotFound, field_cause
 from bayplan.store.pods import check_spec_update, check_status_update
 from bayplan.store.rules import KindRules
+
+#: Users a resource claim may have at most.
+_USERS_MAX = 256
 
 
 def check_preconditions(old: Object, new: Object, rules: KindRules, *, must_name_version: bool) -> None:
@@ -61,7 +65,7 @@ def updated_status(old: Any, new: Any, rules: KindRules) -> Any:
     if not rules.has_status:
         raise NotFound.no_resource()
     if new.metadata is old.metadata:
-        return with_status(old, new.status)
+        return with_status(old, new.status, rules)
     made = replace(old, metadata=_next_metadata(old.metadata, new.metadata, rules), status=new.status)
     if isinstance(made, Pod):
         made.metadata.owner_references = old.metadata.owner_references
@@ -71,13 +75,16 @@ def updated_status(old: Any, new: Any, rules: KindRules) -> Any:
     return old if made == old else made
 
 
-def with_status(old: Any, status: Any) -> Any:
+def with_status(old: Any, status: Any, rules: KindRules) -> Any:
     """The object with another status and metadata of its own; the object itself where the status says the same."""
     if status == old.status:
         return old
     made = replace(old, metadata=replace(old.metadata), status=status)
     if isinstance(made, Pod) and status.nominated_node_name:
         check_status_update(old, made)
+    elif isinstance(made, ResourceClaim) and len(status.reserved_for) > _USERS_MAX:
+        text = f"{len(status.reserved_for)}: must have at most {_USERS_MAX} items"
+        raise Invalid.of(rules, old.metadata.name, [field_cause(TOO_MANY, "status.reservedFor", text)])
     return made
 
 

@@ -31,7 +31,7 @@ from bayplan.model.reading import from_dicts
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import POD_SCHEDULED
-from bayplan.worlds.performing import with_group_condition
+from bayplan.performing.groups import with_group_condition
 
 PlainObject = Mapping[str, Any]
 Plain = dict[str, Any]

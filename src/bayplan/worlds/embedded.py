@@ -87,6 +87,7 @@ class EmbeddedWorld:
         self._housekeeping = housekeeping
         self._news = asyncio.Event()
         recorder = EventRecorder(registry)
+        self._events = EventWriter(registry, clock())
         self._world = SimulatedWorld(
             ProjectedStore(registry, "kube-controller-manager"),
             scheduler,
@@ -96,7 +97,7 @@ class EmbeddedWorld:
             scheduler_store=ProjectedStore(registry, "kube-scheduler"),
             controller_store=lambda controller: _store_of(controller, registry, recorder),
             on_decision=on_decision,
-            on_emitted=EventWriter(registry).write,
+            on_emitted=self._events.write,
             on_bug=on_bug,
         )
         self._due = self._world.now
@@ -139,6 +140,7 @@ class EmbeddedWorld:
         now = self._clock()
         if self._housekeeping is not None:
             self._housekeeping.reconcile(now)
+        self._events.write_due(now)
         due = self._due = self._world.run_until(min(now, max(self._world.now, self._due) + TURN_NS))
         if self._world.now < now and due <= now:
             await asyncio.sleep(0)

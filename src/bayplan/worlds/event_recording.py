@@ -20,11 +20,11 @@ from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError
 from bayplan.worlds.controller_events import Said, events_of, refusal_of
-from bayplan.worlds.event_writing import REMEMBERED_MAX
 
 #: Of so many different Events of one kind about one object, within this time after the last, the rest become one.
 _SIMILAR_MAX: Final = 10
 _SIMILAR_NS: Final = 10 * MINUTE
+REMEMBERED_MAX: Final = 4_096
 #: Under which name controllers report, where it is not their own.
 _COMPONENTS: Final = {"disruption-controller": "controllermanager"}
 

@@ -22,9 +22,9 @@ from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.actions import Action, Bind
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event
-from bayplan.core.refusing import refusal
 from bayplan.model.kinds import Object
 from bayplan.model.time_units import MILLISECOND, SECOND
+from bayplan.performing.actions import answer_to
 from bayplan.worlds.bugs import EVENT, WATCH, WRITE, BugReporter, internal_error, not_survived
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.live_observers import LiveObserver, Observers
@@ -311,6 +311,6 @@ class LiveWorld:
         except Exception as error:
             self._on_bug(WRITE, decision.pod, error)
             for action in decision.actions:
-                answer = refusal(action, internal_error(error))
+                answer = answer_to(action, internal_error(error))
                 if answer is not None:
                     self.answer(answer)

@@ -18,10 +18,11 @@ from typing import TypeAlias
 from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, SetCondition, WriteVolumes
 from bayplan.core.decision import Decision
-from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
-from bayplan.core.refusing import refusal
+from bayplan.core.events import Answer, Event
 from bayplan.model.kinds import ALL_KINDS, Object, object_key
 from bayplan.model.watch_types import ADDED
+from bayplan.performing.actions import answer_to
+from bayplan.performing.preemption import Preemption
 from bayplan.store import Store, WatchEvent
 from bayplan.worlds.bugs import WRITE, BugReporter, internal_error, not_survived
 from bayplan.worlds.delays import Draws
@@ -243,7 +244,7 @@ class SimulatedWorld:
     def _refuse_all(self, actions: Sequence[Action], error: str) -> None:
         """Whoever waits for an answer gets one; it does no harm if the action was sent after all."""
         for action in actions:
-            answer = refusal(action, error)
+            answer = answer_to(action, error)
             if answer is not None:
                 self._plan(self.now, partial(self._observe, answer))
 
@@ -251,6 +252,7 @@ class SimulatedWorld:
         """Each on its own, but evictions one after another, as the scheduler's order of victims has it."""
         now, draws = self.now, self._draws
         evicted_at = now
+        preemption: Preemption | None = None
         for action in actions:
             # Nothing is below these types, and `isinstance` takes its time to say no.
             if type(action) is Emit:
@@ -260,7 +262,8 @@ class SimulatedWorld:
                 self._send_condition(action)
             elif type(action) is Evict:
                 evicted_at += draws.eviction()
-                self._send(action, evicted_at)
+                preemption = preemption or Preemption(actions)
+                self._send(action, evicted_at, preemption)
             else:
                 self._send(action, now + draws.api())
 
@@ -298,26 +301,30 @@ class SimulatedWorld:
         self._hear(event, now)
         self._ask_scheduler()
 
-    def _send(self, action: Action, arrives: int) -> None:
-        draws = self._draws
+    def _send(self, action: Action, arrives: int, preemption: Preemption | None = None) -> None:
+        draws, spoiled = self._draws, None
         if type(action) in _ANSWERED:
             spoiled = self._faults.spoil(draws.random, self.now)
-            self._plan(arrives, partial(self._arrive, action, spoiled, arrives + draws.api()))
-        else:
-            draws.api()  # for an answer that nobody waits for
-            self._plan(arrives, partial(self._performer.perform, action))
+        self._plan(arrives, partial(self._arrive, action, spoiled, arrives + draws.api(), preemption))
 
-    def _arrive(self, action: Action, spoiled: Spoiled | None, answered: int, now: int) -> None:
-        answer = self._performer.perform(action, now) if spoiled is None else self._spoil(action, spoiled, now)
+    def _arrive(
+        self, action: Action, spoiled: Spoiled | None, answered: int, preemption: Preemption | None, now: int
+    ) -> None:
+        if preemption is not None and preemption.spares(action):
+            answer = answer_to(action, preemption.error)
+        else:
+            answer = self._performer.perform(action, now) if spoiled is None else self._spoil(action, spoiled, now)
         if answer is not None:
+            if preemption is not None:
+                preemption.over(action, answer.error)
             self._plan(answered, partial(self._observe, answer))
 
-    def _spoil(self, action: Action, spoiled: Spoiled, now: int) -> Event | None:
+    def _spoil(self, action: Action, spoiled: Spoiled, now: int) -> Answer | None:
         if spoiled is Spoiled.REFUSED:
-            return self._performer.refuse(action, CONFLICT)
+            return answer_to(action, CONFLICT)
         if spoiled is Spoiled.LOST_ANSWER:
             self._performer.perform(action, now)
-        return _unknown(action)
+        return answer_to(action, TIMEOUT, lost=True)
 
     def _inform_controllers_of(self, obj: Object) -> None:
         change = WatchEvent(ADDED, type(obj).__name__, None, obj, 0, self.now)
@@ -337,15 +344,3 @@ def _told_first(on_event: _Hear, observe: _Hear) -> _Hear:
         observe(event, now)
 
     return hear
-
-
-def _unknown(action: Action) -> Event:
-    """What is left of an action whose request or answer was lost."""
-    match action:
-        case Bind(pod, uid, _):
-            return BindAnswered(pod, uid, TIMEOUT, lost=True)
-        case Evict(pod, uid):
-            return EvictAnswered(pod, uid, TIMEOUT)
-        case WriteVolumes(pod, uid, _):
-            return VolumesAnswered(pod, uid, TIMEOUT, lost=True)
-    raise AssertionError(f"no handler for {action}")

@@ -8,19 +8,28 @@ from typing import Any
 import pytest
 from tests.support.virtual_time import BEGIN
 
-from bayplan.client.patches import failure_patch, nomination_patch, victim_patch
-from bayplan.core.actions import Evict, SetCondition
+from bayplan.client.patches import status_patch
+from bayplan.core.actions import Action, Evict, Nominate, SetCondition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.performing.actions import Effects, steps_of
+from bayplan.performing.requests import PatchStatus
 from bayplan.testing.builders import pod
 
 NOW = "2026-11-15T20:38:06Z"
+UID = pod("p").obj().metadata.uid
 SINCE = "2026-11-15T20:00:00Z"
 REASON, MESSAGE = "PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod"
 
 
+def patch(known: Pod, action: Action) -> bytes | None:
+    """Of the first request, if there is one and it is a patch."""
+    request = next(steps_of(action, lambda *_: known, BEGIN, Effects()), None)
+    return status_patch(request.before, request.after) if isinstance(request, PatchStatus) else None
+
+
 def failing(message: str = "no room", nominated: str | None = None, reason: str = "Unschedulable") -> SetCondition:
-    return SetCondition("default/p", "u", reason, message, nominated)
+    return SetCondition("default/p", UID, reason, message, nominated)
 
 
 def failed_pod(message: str = "no room", generation: int = 1, observed: int | None = 1, nominated: str = "") -> Pod:
@@ -95,21 +104,21 @@ CASES: dict[str, tuple[Pod, SetCondition, dict[str, Any] | None]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_failure_is_written_as_the_difference_to_what_is_there(case: str) -> None:
     known, action, status = CASES[case]
-    body = failure_patch(known, action, BEGIN)
+    body = patch(known, action)
     assert (json.loads(body) if body is not None else None) == ({"status": status} if status is not None else None)
 
 
 def test_a_condition_that_turns_false_gets_a_new_time() -> None:
     bound = pod("p").condition("PodScheduled", "True").obj()
     bound.metadata.generation = 1
-    body = failure_patch(bound, failing(), BEGIN)
+    body = patch(bound, failing())
     assert body is not None
     changed = {field: value for field, value in WHOLE.items() if field != "lastProbeTime"}
     assert json.loads(body) == {"status": {**ORDER, "conditions": [changed]}}
 
 
 def test_fields_are_written_in_the_order_of_their_names() -> None:
-    body = failure_patch(fresh(), failing(nominated="n2"), BEGIN)
+    body = patch(fresh(), failing(nominated="n2"))
     assert body is not None
     assert list(json.loads(body)["status"]["conditions"][0]) == sorted(WHOLE)
 
@@ -124,7 +133,7 @@ def test_fields_are_written_in_the_order_of_their_names() -> None:
     ],
 )
 def test_a_nomination_alone(standing: str, node: str, status: dict[str, Any] | None) -> None:
-    body = nomination_patch(pod("p").nominated(standing).obj(), node)
+    body = patch(pod("p").nominated(standing).obj(), Nominate("default/p", node))
     assert (json.loads(body) if body is not None else None) == ({"status": status} if status is not None else None)
 
 
@@ -135,11 +144,11 @@ def victim(*types: str) -> Pod:
     return made
 
 
-EVICTION = Evict("default/v", "u", "n1", REASON, MESSAGE, "")
+EVICTION = Evict("default/v", pod("v").obj().metadata.uid, "n1", REASON, MESSAGE, "")
 
 
 def test_a_victims_condition_goes_behind_those_it_has() -> None:
-    body = victim_patch(victim("Initialized", "Ready", "PodScheduled"), EVICTION, BEGIN)
+    body = patch(victim("Initialized", "Ready", "PodScheduled"), EVICTION)
     assert body is not None
     types = ["Initialized", "Ready", "PodScheduled", "DisruptionTarget"]
     condition = {
@@ -156,4 +165,4 @@ def test_a_victims_condition_goes_behind_those_it_has() -> None:
 def test_a_victim_that_is_marked_is_not_marked_again() -> None:
     marked = victim("Ready")
     marked.status.conditions.append(Condition(type="DisruptionTarget", status="True", reason=REASON, message=MESSAGE))
-    assert victim_patch(marked, EVICTION, BEGIN) is None
+    assert patch(marked, EVICTION) is None

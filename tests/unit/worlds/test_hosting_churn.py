@@ -89,9 +89,9 @@ def test_nothing_is_kept_of_pods_that_are_gone(monkeypatch: pytest.MonkeyPatch) 
         "apiserver.housekeeping.garbage",
         "model.shared_steps",
         "worlds.event_recording",
-        "worlds.event_writing",
     ):
         monkeypatch.setattr(f"bayplan.{module}.REMEMBERED_MAX", 30)
+    monkeypatch.setattr("bayplan.performing.recent.KEPT_MAX", 30)
     monkeypatch.setattr("bayplan.core.columns.shapes.SPECS_KNOWN_MAX", 30)
     monkeypatch.setattr("bayplan.apiserver.registry.typed._LOG_CAPACITY", 50)
     monkeypatch.setattr(hosting, "Storage", partial(Storage, log_capacity=100))

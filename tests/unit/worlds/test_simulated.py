@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import ClassVar
 
+import pytest
+
 from bayplan.controllers.contract import Controller
-from bayplan.core.actions import SetCondition
+from bayplan.core.actions import Evict, SetCondition
 from bayplan.core.decision import Decision, Outcome
-from bayplan.core.events import Event
+from bayplan.core.events import Event, EvictAnswered
 from bayplan.model.conditions import find_condition
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import MILLISECOND, SECOND
@@ -16,13 +19,15 @@ from bayplan.model.well_known import POD_SCHEDULED
 from bayplan.store import Store, WatchEvent
 from bayplan.testing.builders import pod
 from bayplan.worlds.delays import Draws, Latencies
+from bayplan.worlds.faults import CONFLICT, Faults
 from bayplan.worlds.performing import Performer
 from bayplan.worlds.simulated import SimulatedWorld
 
 STARTED_AT = 1_700_000_000_000_000_000
 API_NS = 2 * MILLISECOND
-AS_BEFORE = SetCondition("default/p", "", "Unschedulable", "as before")
-OTHERWISE = SetCondition("default/p", "", "Unschedulable", "otherwise")
+UID = pod("p").obj().metadata.uid
+AS_BEFORE = SetCondition("default/p", UID, "Unschedulable", "as before")
+OTHERWISE = SetCondition("default/p", UID, "Unschedulable", "otherwise")
 
 
 class Repeating:
@@ -68,7 +73,7 @@ class Stage:
 
     def __init__(self, *said_at: int, controllers: Sequence[Controller] = ()) -> None:
         self.store = Store()
-        self.store.create(pod("p").obj(), STARTED_AT)
+        self.store.load([pod("p").obj()], STARTED_AT)
         self.somebody = Performer(self.store, None)
         self.somebody.perform(AS_BEFORE, STARTED_AT)
         self.versions_before = self.store.resource_version
@@ -134,3 +139,54 @@ def test_more_may_be_written_at_one_instant_than_the_log_keeps() -> None:
 def test_a_condition_said_again_is_written_if_the_pod_has_changed_at_that_very_instant() -> None:
     at = 3 * API_NS
     assert Stage(0, at, controllers=[Contradicting(STARTED_AT + at)]).run() == ("as before", 2)
+
+
+class Preempting:
+    """A scheduler that evicts some pods at the start, and keeps the answers."""
+
+    def __init__(self, *victims: Pod) -> None:
+        self._evictions = tuple(
+            Evict(f"default/{pod.metadata.name}", pod.metadata.uid, "n1", "r", "m", "n") for pod in victims
+        )
+        self._has_decided = False
+        self.errors: dict[str, str] = {}
+
+    def observe(self, event: Event, now: int) -> None:
+        if isinstance(event, EvictAnswered):
+            self.errors[event.pod] = event.error
+
+    def decide(self, now: int, clock: Callable[[], int] | None = None) -> Decision:
+        self._has_decided = True
+        return Decision("default/preemptor", Outcome.NOMINATED, actions=self._evictions)
+
+    def due_at(self, now: int) -> int | None:
+        return None if self._has_decided else now
+
+
+class FirstRefused(Random):
+    """Draws what refuses the first action, and lets the others pass."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self._drawn = iter((0.0,))
+
+    def random(self) -> float:
+        return next(self._drawn, 1.0)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_last_victim_is_spared_if_another_could_not_be_evicted(count: int) -> None:
+    victims = [pod(f"v{number}").node("n1").obj() for number in range(count)]
+    store = Store()
+    store.load(victims, STARTED_AT)
+    draws = Draws(1, Latencies(api_ns=API_NS, jitter=0.0))
+    scheduler = Preempting(*victims)
+    draws.random = FirstRefused()
+    world = SimulatedWorld(store, scheduler, (), draws, started_at=STARTED_AT, faults=Faults(refused=0.5))
+    world.run_until(STARTED_AT + SECOND)
+    first, *others, last = (f"v{number}" for number in range(count))
+    assert scheduler.errors == {f"default/{first}": CONFLICT, f"default/{last}": CONFLICT} | {
+        f"default/{name}": "" for name in others
+    }
+    going = [one.metadata.name for one in store.list(Pod) if one.metadata.deletion_timestamp is not None]
+    assert going == others

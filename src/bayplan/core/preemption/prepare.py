@@ -66,4 +66,5 @@ def _evict(pod: PodInfo, view: View, node: str, victim_row: int) -> Evict:
         condition_reason=CONDITION_REASON,
         condition_message=f"{pod.scheduler_name}: preempting to accommodate a higher priority pod",
         note=f"Preempted by pod {pod.uid} on node {node}",
+        scheduler_name=pod.scheduler_name,
     )

@@ -260,7 +260,11 @@ class DynamicResources(SelectiveScorePlugin):
         node_name = view.nodes.names[node_row]
         return [
             _allocated(
-                planned.claim, pod, ResourceClaimStatus(allocation=allocation_result(planned.claim, chosen, node_name))
+                planned.claim,
+                pod,
+                ResourceClaimStatus(
+                    allocation=allocation_result(planned.claim, chosen, node_name, view.objects.device_classes)
+                ),
             )
             for planned, chosen in zip(plan.claims, found.devices, strict=True)
             if planned.requests or planned.claim.metadata.name != UNWRITTEN

@@ -1,30 +1,35 @@
 """An allocation as it is written into a claim's status.
 
-Takes the devices that a search chose on a node; gives the status upstream's PreBind writes. Configuration for drivers
-is not part of it. Upstream: structured/internal/incubating/allocator_incubating.go (v1.36).
+Takes the devices that a search chose on a node, and device classes; gives the status that upstream's PreBind writes.
+Upstream: structured/internal/incubating/allocator_incubating.go (v1.36).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bayplan.core.plugins.dynamic_resources.allocation import Chosen
+from bayplan.core.plugins.dynamic_resources.configuration import configuration
 from bayplan.model.fingerprint import digest
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.model.quantity import NANO_PER_UNIT
 from bayplan.model.resource_claims import (
     AllocationResult,
     DeviceAllocationResult,
+    DeviceClass,
     DeviceRequestAllocationResult,
     ResourceClaim,
 )
 from bayplan.model.selectors import IN, NODE_NAME_FIELD
 
 
-def allocation_result(claim: ResourceClaim, chosen: Sequence[Chosen], node_name: str) -> AllocationResult:
+def allocation_result(
+    claim: ResourceClaim, chosen: Sequence[Chosen], node_name: str, classes: Mapping[str, DeviceClass]
+) -> AllocationResult:
     results = [_result(claim, place, device) for place, device in enumerate(chosen)]
+    config = configuration(claim, {result.request for result in results}, classes)
     return AllocationResult(
-        devices=DeviceAllocationResult(results=results), node_selector=_node_selector(chosen, node_name)
+        devices=DeviceAllocationResult(results=results, config=config), node_selector=_node_selector(chosen, node_name)
     )
 
 

@@ -12,11 +12,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from bayplan.client.recent import Recent
 from bayplan.core.actions import Emit
 from bayplan.model.structs import Struct, replace
 from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import format_micro_time
+from bayplan.performing.recent import Recent
+from bayplan.performing.regarding import About
 
 #: A series has ended when it was not repeated for so long; how often that is looked at.
 FINISH_NS: Final = 6 * MINUTE
@@ -71,15 +72,15 @@ class EventSeries:
         self._said: Recent[_Same, Said] = Recent()
         self._stamp = 0
 
-    def say(self, event: Emit, version: str, controller: str, now: int) -> list[Said]:
-        """What is to be written; `version` is that of the pod as the scheduler knows it."""
-        same = _Same(event.pod, event.uid, version, event.type, event.reason, event.action, controller)
+    def say(self, event: Emit, about: About, now: int) -> list[Said]:
+        """What is to be written."""
+        same = _Same(event.pod, event.uid, about.version, event.type, event.reason, event.action, about.controller)
         known = self._said.get(same)
         if known is not None:
             known.count += 1
             known.last = now
             return [replace(known)] if known.count == 2 else []
-        known = self._new(event, version, controller, now)
+        known = self._new(event, about, now)
         # Upstream remembers all of the last minutes; with a thousand pods bound a second that is half a million.
         forgotten = self._said.remember(same, known)
         ended = [forgotten] if forgotten is not None and forgotten.count > 2 else []
@@ -96,13 +97,13 @@ class EventSeries:
         """All series that go on, which are to be written again so that the server keeps them."""
         return [replace(said) for said in self._said.values() if said.count > 1]
 
-    def _new(self, event: Emit, version: str, controller: str, now: int) -> Said:
+    def _new(self, event: Emit, about: About, now: int) -> Said:
         # Two Events about one pod at one instant need names of their own.
         self._stamp = max(now, self._stamp + 1)
         namespace, name = event.pod.split("/")
         regarding = {"kind": "Pod", "namespace": namespace, "name": name, "uid": event.uid, "apiVersion": "v1"}
-        if version:
-            regarding["resourceVersion"] = version
+        if about.version:
+            regarding["resourceVersion"] = about.version
         event_name = f"{name}.{self._stamp:x}"
         if len(event_name) > NAME_MAX:
             event_name = f"{event.uid}.{self._stamp:x}"
@@ -111,8 +112,8 @@ class EventSeries:
             "apiVersion": "events.k8s.io/v1",
             "metadata": {"name": event_name, "namespace": namespace},
             "eventTime": format_micro_time(now),
-            "reportingController": controller,
-            "reportingInstance": f"{controller}-{self._host}",
+            "reportingController": about.controller,
+            "reportingInstance": f"{about.controller}-{self._host}",
             "action": event.action,
             "reason": event.reason,
             "regarding": regarding,

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.client.documents import Document
-from bayplan.model.pod import Container, Pod
+from bayplan.model.pod import Container, ContainerExtendedResourceRequest, Pod
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 from bayplan.model.resource_claims import ResourceClaim
 
 
-def request_mappings(pod: Pod, claim: ResourceClaim) -> list[Document]:
+def request_mappings(pod: Pod, claim: ResourceClaim) -> list[ContainerExtendedResourceRequest]:
     """For each resource the containers that last, then init containers, which may share devices with later ones."""
     counts = {request.name: request.exactly.count for request in claim.spec.devices.requests if request.exactly}
     init = pod.spec.init_containers
@@ -67,5 +66,5 @@ def _shared(container: Container, resource: str, later: Mapping[str, int], short
         yield short
 
 
-def _mapping(container: Container, resource: str, request: str) -> Document:
-    return {"containerName": container.name, "resourceName": resource, "requestName": request}
+def _mapping(container: Container, resource: str, request: str) -> ContainerExtendedResourceRequest:
+    return ContainerExtendedResourceRequest(container_name=container.name, resource_name=resource, request_name=request)

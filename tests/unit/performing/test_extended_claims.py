@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bayplan.client.extended_claims import request_mappings
 from bayplan.model.meta import RawQuantity
 from bayplan.model.pod import Container, Pod, ResourceRequirements
 from bayplan.model.resource_claims import (
@@ -12,6 +11,7 @@ from bayplan.model.resource_claims import (
     ResourceClaim,
     ResourceClaimSpec,
 )
+from bayplan.performing.extended_claims import request_mappings
 from bayplan.testing.builders import pod
 
 
@@ -41,7 +41,7 @@ def claim_for(**counts: int) -> ResourceClaim:
 
 def mapped(made: Pod, claim: ResourceClaim) -> list[tuple[str, str, str]]:
     return [
-        (one["containerName"], one["resourceName"].removeprefix("example.com/"), one["requestName"])
+        (one.container_name, one.resource_name.removeprefix("example.com/"), one.request_name)
         for one in request_mappings(made, claim)
     ]
 

@@ -7,17 +7,18 @@ import json
 import pytest
 from tests.support.virtual_time import BEGIN
 
-from bayplan.client import recent
-from bayplan.client.event_series import EventSeries, Said
 from bayplan.core.actions import Emit
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE, SECOND
+from bayplan.performing import recent
+from bayplan.performing.event_series import EventSeries, Said
+from bayplan.performing.regarding import About
 
 FAILED = Emit("ns/p", "u", "Warning", "FailedScheduling", "Scheduling", "no room")
 
 
 def said(series: EventSeries, event: Emit = FAILED, version: str = "7", now: int = BEGIN) -> list[Said]:
-    return series.say(event, version, "default-scheduler", now)
+    return series.say(event, About(version, "default-scheduler"), now)
 
 
 def test_the_body_is_upstreams_to_the_letter() -> None:

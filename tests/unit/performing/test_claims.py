@@ -1,4 +1,4 @@
-"""Resource claims as the server has them after the scheduler wrote them."""
+"""Resource claims as the server has them after the scheduler wrote them over HTTP."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.support.api_server import PODS, Api
 from tests.support.api_server import pod as pod_document
-from tests.support.devices import DRIVER, asks, claim_of, device_class, held, owned
+from tests.support.devices import DRIVER, asks, claim_of, held, owned
 from tests.support.scripted_client import Answer, ServingClient, refusal
 from tests.support.virtual_time import run_virtually, virtual_ns
 
@@ -23,7 +23,6 @@ from bayplan.model.time_units import MILLISECOND
 from bayplan.testing.builders import pod
 
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
-CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
 OPAQUE = {"opaque": {"driver": "dra.example.com", "parameters": {"mode": "fast"}}}
 CONFLICT = refusal(409, "the object has been modified; please apply your changes to the latest version and try again")
 
@@ -39,29 +38,26 @@ class Claims:
 
     def __init__(self, *faults: Answer | None) -> None:
         self.api = Api()
-        self.api.post(CLASSES, {"kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"config": [OPAQUE]}})
         self.claim = self.api.post(CLAIMS, claim_document())
         document = pod_document()
         document["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
         self.uid = self.api.post(PODS, document)["metadata"]["uid"]
         self.client = ServingClient(self.api, *faults)
         self.user: Pod = pod("p").uid(self.uid).obj()
-        self.device_class = device_class("gpu")
         self.answered_at: list[int] = []
 
     def wanted(self, *devices: str, name: str = "c", others: tuple[Pod, ...] = ()) -> ResourceClaim:
         made = held(claim_of(name, asks("r", of="gpu")), "n1", *(devices or ("d0",)), by=[*others, self.user])
         made.metadata.finalizers = [CLAIM_FINALIZER]
+        assert made.status.allocation is not None
+        made.status.allocation.devices.config = [{"source": "FromClaim", "requests": ["r"], **OPAQUE}]
         return made
 
     def writing(self, *claims: ResourceClaim) -> WriteVolumes:
         return WriteVolumes("default/p", self.uid, claims)
 
     def perform(self, *actions: Action) -> list[Event]:
-        known: dict[tuple[str, str], Object] = {
-            ("Pod", "default/p"): self.user,
-            ("DeviceClass", "/gpu"): self.device_class,
-        }
+        known: dict[tuple[str, str], Object] = {("Pod", "default/p"): self.user}
         answers: list[Event] = []
         self.answered_at = []
 
@@ -105,16 +101,13 @@ def test_finalizer_devices_configuration_and_user_are_written() -> None:
         "allocation": {
             "allocationTimestamp": "2026-11-15T20:38:06Z",
             "devices": {
-                "config": [
-                    {"source": "FromClass", "requests": ["r"], **OPAQUE},
-                    {"source": "FromClaim", "requests": ["r"], **OPAQUE},
-                ],
+                "config": [{"source": "FromClaim", "requests": ["r"], **OPAQUE}],
                 "results": [{"request": "r", "driver": DRIVER, "pool": "n1", "device": "d0"}],
             },
         },
         "reservedFor": [{"resource": "pods", "name": "p", "uid": claims.uid}],
     }
-    assert [line.partition(" ")[0] for line in claims.client.lines] == ["GET", "PUT", "GET", "PUT"]
+    assert [line.partition(" ")[0] for line in claims.client.lines] == ["GET", "PUT", "PUT"]
     assert [request.path.removeprefix(CLAIMS) for request in claims.client.requests if request.method == "PUT"] == [
         "/c",
         "/c/status",
@@ -153,7 +146,7 @@ def test_a_claim_that_is_being_deleted_is_not_used() -> None:
     assert claims.written(claims.wanted()).error == "claim default/c got deleted in the meantime"
 
 
-@pytest.mark.parametrize("at", [1, 3], ids=["finalizer", "status"])
+@pytest.mark.parametrize("at", [1, 2], ids=["finalizer", "status"])
 def test_after_a_conflict_the_claim_is_read_again(at: int) -> None:
     claims = Claims(*[None] * at, CONFLICT)
     assert claims.written(claims.wanted()).error == ""
@@ -168,7 +161,7 @@ def test_conflicts_without_end_are_reported_with_the_step() -> None:
 
 
 def test_a_write_whose_answer_was_lost_is_found_to_be_done() -> None:
-    claims = Claims(None, None, None, LostError("EOF"))
+    claims = Claims(None, None, LostError("EOF"))
     assert claims.written(claims.wanted()).lost
     before = claims.stored()
     assert claims.written(claims.wanted()).error == ""
@@ -180,15 +173,6 @@ def test_of_two_claims_the_one_that_was_written_is_reported() -> None:
     answer = claims.written(claims.wanted(), claims.wanted(name="gone"))
     assert answer.error == 'resourceclaims.resource.k8s.io "gone" not found'
     assert [claim.metadata.name for claim in answer.claims] == ["c"]
-
-
-@pytest.mark.parametrize(("version", "times"), [("5", 1), ("", 2)], ids=["known", "unknown"])
-def test_a_class_is_read_once_as_long_as_it_does_not_change(version: str, times: int) -> None:
-    claims = Claims()
-    claims.device_class.metadata.resource_version = version
-    claims.api.post(CLAIMS, claim_document("d"))
-    assert claims.written(claims.wanted(), claims.wanted("d1", name="d")).error == ""
-    assert sum(request.path.startswith(CLASSES) for request in claims.client.requests) == times
 
 
 def test_a_pod_is_taken_off_the_users() -> None:
