@@ -98,7 +98,7 @@ def check_api_service(api_service: Document, faults: Faults) -> None:
     spec, name = api_service["spec"], api_service["metadata"].get("name", "")
     group, version, service = spec.get("group", ""), spec.get("version", ""), spec.get("service")
     needed = f"{version}.{group}"
-    if name != needed and not path_segment_faults(name):
+    if name and name != needed and not path_segment_faults(name):
         faults.invalid("metadata.name", name, f'must be `spec.version+"."+spec.group`: "{needed}"')
     if not group and version != "v1":
         faults.required("spec.group", "only v1 may have an empty group and it better be legacy kube")
