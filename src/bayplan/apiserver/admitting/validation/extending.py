@@ -42,6 +42,10 @@ def _check_spec(spec: Document, faults: Faults) -> None:
             faults.invalid("spec.group", group, "should be a domain with at least one dot")
     faults.one_of("spec.scope", spec["scope"], _SCOPES)
     _check_versions(spec["versions"] or [], faults)
+    first = (spec["versions"] or [{"name": "v1"}])[0]["name"]
+    if dns1035_faults(first):
+        # The field of definitions that had one version; the server still fills it.
+        faults.invalid("spec.version", first, ",".join(dns1035_faults(first)))
     for field in ("plural", "singular", "kind", "listKind"):
         text = names.get(field, "")
         if not text:
