@@ -85,7 +85,8 @@ def decode(request: Request, expected: Expected, options_kind: str, custom: Cust
     raw, repeated = None, ""
     media = media_type(request)
     if media == JSON:
-        document, raw = _from_json(request.body, expected), request.body
+        document = _from_json(request.body, expected)
+        raw = request.body if document else None
     elif media == YAML:
         document, repeated = _from_yaml(request.body, expected)
     elif media == PROTOBUF:
