@@ -24,8 +24,8 @@ _REINVOCATIONS: Final = ("IfNeeded", "Never")
 _PATCH_TYPES: Final = (APPLY_CONFIGURATION, JSON_PATCH)
 _ANY = "*"
 _SCOPES = ("*", "Cluster", "Namespaced")
-_FAILURE_POLICIES: Final = ("Fail", "Ignore")
-_MATCH_POLICIES: Final = ("Equivalent", "Exact")
+FAILURE_POLICIES: Final = ("Fail", "Ignore")
+MATCH_POLICIES: Final = ("Equivalent", "Exact")
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 
 
@@ -90,7 +90,7 @@ def _check_mutation(mutation: Document, compiler: Compiler, faults: Faults, path
 
 def _common(spec: Document, faults: Faults, *, is_mutating: bool = False) -> Compiler:
     """What both kinds have; gives what compiles the rest."""
-    faults.one_of("spec.failurePolicy", spec.get("failurePolicy"), _FAILURE_POLICIES)
+    faults.one_of("spec.failurePolicy", spec.get("failurePolicy"), FAILURE_POLICIES)
     if spec.get("paramKind") is not None:
         _check_param_kind(spec["paramKind"], faults, "spec.paramKind")
     if spec.get("matchConstraints") is None:
@@ -134,7 +134,7 @@ def _check_param_kind(kind: Document, faults: Faults, path: Path) -> None:
 
 
 def _check_matching(matching: Document, faults: Faults, path: Path, *, is_mutating: bool) -> None:
-    faults.one_of(f"{path}.matchPolicy", matching.get("matchPolicy"), _MATCH_POLICIES)
+    faults.one_of(f"{path}.matchPolicy", matching.get("matchPolicy"), MATCH_POLICIES)
     for field in ("resourceRules", "excludeResourceRules"):
         for position, rule in enumerate(matching.get(field) or ()):
             check_rule(rule, faults, f"{path}.{field}[{position}]")

@@ -12,12 +12,10 @@ from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import dns1035_faults, port_number_faults, subdomain_faults
-from bayplan.apiserver.policies.checking import check_expression, check_rule
+from bayplan.apiserver.policies.checking import FAILURE_POLICIES, MATCH_POLICIES, check_expression, check_rule
 from bayplan.apiserver.policies.expressions import Compiler, Declared
 from bayplan.model.names import label_key_faults
 
-_FAILURE_POLICIES: Final = ("Fail", "Ignore")
-_MATCH_POLICIES: Final = ("Equivalent", "Exact")
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
 _REINVOCATIONS: Final = ("IfNeeded", "Never")
 _VERSIONS: Final = ("v1", "v1beta1")
@@ -41,8 +39,8 @@ def _check_webhook(webhook: Document, faults: Faults, path: Path) -> None:
     _check_name(webhook["name"], faults, f"{path}.name")
     for position, rule in enumerate(webhook.get("rules") or ()):
         check_rule(rule, faults, f"{path}.rules[{position}]")
-    faults.supported(f"{path}.failurePolicy", webhook.get("failurePolicy"), _FAILURE_POLICIES)
-    faults.supported(f"{path}.matchPolicy", webhook.get("matchPolicy"), _MATCH_POLICIES)
+    faults.supported(f"{path}.failurePolicy", webhook.get("failurePolicy"), FAILURE_POLICIES)
+    faults.supported(f"{path}.matchPolicy", webhook.get("matchPolicy"), MATCH_POLICIES)
     effects = webhook.get("sideEffects")
     if effects is None:
         faults.required(f"{path}.sideEffects", f"must specify one of {', '.join(_SIDE_EFFECTS)}")

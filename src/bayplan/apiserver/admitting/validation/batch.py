@@ -34,7 +34,7 @@ _NUMBERS = (
 _MANAGED_BY_MAX = 63
 _INDEXED_MAX, _MANY_INDEXES_MAX = 100_000, 10_000
 #: What pods of a Job are known by: those without a prefix are the older ones.
-_GENERATED_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
+_GENERATED_LABELS = tuple(sorted(labels_of_job("", ""), key=lambda key: ("/" in key, key)))
 #: By the type that refusals show.
 _IMMUTABLE_FIELDS = {
     "completionMode": "",
