@@ -27,7 +27,7 @@ THEMES = {
     "core/test_waiting_for_claims.py": "pods that wait for their claims before they are bound",
     "core/test_waiting_for_devices.py": "pods that wait for their devices to be made ready before they are bound",
     "report/comparison/test_comparison.py": "a comparison as tables and as a page",
-    "apiserver/admitting/test_answers_recorded.py": "recorded requests of all kinds and a real API server's whole answers",
+    "apiserver/admitting/test_answers_recorded.py": "recorded requests of all kinds, with whole answers",
     "apiserver/admitting/test_recorded.py": "creations of a recorded session with a real API server",
     "store/test_binding.py": "the binding subresource",
     "store/test_creating.py": "creating objects: defaults, names, refusals",
