@@ -63,7 +63,7 @@ class Asked:
         check_file("--report", self.report)
         keep_memory()
         cluster = Cluster.of(self.source.read(), self.kubernetes_version)
-        check_gates(self.feature_gates, cluster.release)
+        check_gates(self.feature_gates, cluster.release, with_groups=True)  # the option knows for which commands
         note_input(cluster)
         if not calls_extenders:
             how_to_ask = "use explain or place with --call-extenders"

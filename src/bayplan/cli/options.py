@@ -82,10 +82,13 @@ def _check_feature_gates(ctx: click.Context, parameter: click.Parameter, value: 
     return text
 
 
-def check_gates(feature_gates: GateSettings, release: KubernetesRelease) -> None:
-    """Raises InvalidObject for `--feature-gates` that the version, which is known by now, does not have."""
+def check_gates(feature_gates: GateSettings, release: KubernetesRelease, *, with_groups: bool = False) -> None:
+    """Raises InvalidObject for `--feature-gates` that the version, which is known by now, does not have.
+
+    Commands that decide on pod groups, `with_groups`, have more.
+    """
     try:
-        read_feature_gates(feature_gates, release, with_groups=True)  # commands that know none have refused them
+        read_feature_gates(feature_gates, release, with_groups=with_groups)
     except FeatureGateError as error:
         raise bad_option("--feature-gates", f"{error} (Kubernetes v{release.version})") from error
 

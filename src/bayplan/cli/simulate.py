@@ -229,7 +229,10 @@ def _run_each(
 
 def _check_configurations(sources: Sequence[str | None], feature_gates: str, cluster: Cluster) -> None:
     """Raises InvalidObject. A fault in the last one is better known before the first has run."""
-    check_gates(feature_gates, cluster.release)
+    check_gates(feature_gates, cluster.release, with_groups=True)
+    gates = load_configuration(None, feature_gates, release=cluster.release, with_groups=True).gates
+    if not gates.generic_workload and any(isinstance(obj, PodGroup) for obj in cluster.objects):
+        note("PodGroups have no effect without the gate GenericWorkload: their pods are scheduled one by one")
     for source in sources if len(sources) > 1 else ():
         build_profiles(load_configuration(source, feature_gates, release=cluster.release, with_groups=True))
 
@@ -271,8 +274,6 @@ def _load_cluster(
         recorded_version=given.kubernetes_version,
     )
     note_skipped(cluster.skipped)
-    if any(isinstance(obj, PodGroup) for obj in cluster.objects):
-        note("PodGroups are not simulated: their pods are scheduled one by one")
     note_gaps(cluster.gaps)
     return cluster
 
