@@ -51,7 +51,7 @@ class RayEngine:
         try:
             while True:
                 for name, spec in islice(waiting, max(self._places() - len(under_way), 0)):
-                    under_way[remote.remote([shared], name, spec)] = name
+                    under_way[remote.remote(shared, name, spec)] = name
                 if not under_way:
                     return
                 ready, _ = ray.wait(list(under_way), num_returns=1)
@@ -73,14 +73,5 @@ class RayEngine:
         return outcome
 
 
-#: In a worker: the story that it has fetched, by its reference.
-_stories: dict[Any, Story] = {}
-
-
-def _remote_run(shared: list[Any], name: str, spec: RunSpec) -> Outcome:
-    """In a list, a reference arrives as it is, so that each worker fetches and builds the story only once."""
-    (reference,) = shared
-    if reference not in _stories:
-        _stories.clear()
-        _stories[reference] = import_module("ray").get(reference)
-    return do_run(_stories[reference], name, spec)
+def _remote_run(story: Story, name: str, spec: RunSpec) -> Outcome:
+    return do_run(story, name, spec)
