@@ -81,6 +81,6 @@ def test_members_that_are_held_back_hold_back_the_others() -> None:
 
 
 def test_groups_need_a_version_that_has_them() -> None:
-    cluster = Cluster.from_objects([node("a")])
+    cluster = Cluster.from_objects([node("a")], kubernetes_version="1.36")
     with pytest.raises(ValueError, match="GenericWorkload=true is not supported"):
         cluster.place(feature_gates=GATES)
