@@ -278,7 +278,7 @@ def test_a_plugin_that_is_not_there_is_no_traceback(
     )
     (tmp_path / "node.yaml").write_text("apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n")
     files = ["-f", str(tmp_path / "node.yaml"), "--config", str(tmp_path / "scheduler.yaml")]
-    assert run(["place", *files]) == 2
+    assert run(["place", *files, "--kubernetes-version", "1.37"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "profiles[0].plugins.filter.enabled[0]: Invalid value:" in line
 
