@@ -28,6 +28,14 @@ PASSED_ON = {
         "the status that a controller writes for users to see",
     ),
     **dict.fromkeys(
+        [
+            "bayplan.model.pod.ContainerExtendedResourceRequest.container_name",
+            "bayplan.model.pod.ContainerExtendedResourceRequest.request_name",
+            "bayplan.model.pod.PodExtendedResourceClaimStatus.request_mappings",
+        ],
+        "the status that the scheduler writes for kubelets",
+    ),
+    **dict.fromkeys(
         ["bayplan.model.groups.DisruptionMode.single", "bayplan.model.groups.GroupSchedulingPolicy.basic"],
         "one of two alternatives, of which only the other one is asked for",
     ),

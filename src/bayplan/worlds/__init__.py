@@ -2,7 +2,7 @@
 
     simulated.py   a whole cluster in virtual time, repeatable from a seed
     reflector.py   the store's log -> what the scheduler observes, late and in order
-    performing.py  actions -> writes to a store, and their answers
+    performing.py  actions -> their requests, handed to a store, and their answers
     delays.py      how long things take
     faults.py      what goes wrong now and then
     journal.py     what went in and out of the core, line by line, and the same played back

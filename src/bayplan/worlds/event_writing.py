@@ -18,9 +18,6 @@ from bayplan.performing.event_series import FINISH_NS, REFRESH_NS, EventSeries, 
 from bayplan.store import ApiError
 from bayplan.worlds.performing import EmittedEvent
 
-#: Upstream names the host; all of a cluster is in one process here.
-_HOST = "bayplan"
-
 
 class EventWriter:
     """Writes what the scheduler emits."""
@@ -29,7 +26,7 @@ class EventWriter:
         self._registry = registry
         self._events = built_in("events.k8s.io", "events")
         self._options = WriteOptions("kube-scheduler", trusted=True)
-        self._series = EventSeries(_HOST)
+        self._series = EventSeries("bayplan")  # upstream names the host; all of a cluster is in one process here
         self._finish_at = started_at + FINISH_NS
         self._refresh_at = started_at + REFRESH_NS
 
