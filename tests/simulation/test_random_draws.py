@@ -41,7 +41,9 @@ SECONDS = 40
 
 #: What the core knows and no simulated world brings about.
 NOT_DRAWN = {
-    "waiting": "the same",
+    "waiting": "plugins of one's own hold pods back; tests/unit/core has some that do",
+    "SetGroupCondition": "there are no pod groups; tests/simulation/test_random_groups.py draws worlds with some",
+    "incomplete": "there are no pod groups; tests/simulation/test_random_groups.py draws worlds with some",
     "ClaimWriteFailed": "simulated writes that free a claim do not fail; tests/live has some that do",
 }
 #: The bits of an action one by one.

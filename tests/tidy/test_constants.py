@@ -19,6 +19,8 @@ APART = {
     "bayplan.model.quantity.NANO_PER_UNIT": "of quantities, not of seconds",
     "bayplan.cli.simulate.DEFAULT": "the name of a configuration, not of a namespace",
     "bayplan.analysis.sweeping.axes.DEFAULT_CONFIG": "the name of a configuration, not of a namespace",
+    "bayplan.cli.upgrade._CONFIG": "what `--fail-on` takes, not an axis of sweeps",
+    "bayplan.apiserver.registry.updating.UINT64_MAX": "of versions of objects, not the largest uint of CEL",
     "bayplan.core.preemption.unstable_order._WORD": "64 bits, not the largest uint of CEL",
     "bayplan.apiserver.registry.versions._OLD_EVENTS": "where events are stored, not a path of the dashboard",
     "bayplan.controllers.workloads.deployment_conditions.AVAILABLE": "a condition, not a phase of volumes",

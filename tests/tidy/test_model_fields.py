@@ -29,7 +29,6 @@ PASSED_ON = {
     ),
     **dict.fromkeys(
         [
-            "bayplan.model.pod.ContainerExtendedResourceRequest.container_name",
             "bayplan.model.pod.ContainerExtendedResourceRequest.request_name",
             "bayplan.model.pod.PodExtendedResourceClaimStatus.request_mappings",
         ],

@@ -13,6 +13,7 @@ UNIT = ROOT / "tests" / "unit"
 
 THEMES = {
     "analysis/simulation/test_cron_jobs.py": "CronJobs from manifests and dumps, through a whole simulation",
+    "analysis/simulation/test_pod_groups.py": "gangs that wait, are placed and preempt, through a whole simulation",
     "analysis/simulation/test_resource_claims.py": "devices that pods take turns to use, through a whole simulation",
     "apiserver/http/test_recorded.py": "plain HTTP requests that a real API server was asked, and its answers",
     "apiserver/patching/test_recorded.py": "patches and owners of fields against recorded writes to a real API server",

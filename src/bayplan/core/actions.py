@@ -23,7 +23,7 @@ class Bind(Struct, frozen=True, gc=False, omit_defaults=True):
     extender: str = ""
 
 
-class Evict(Struct, frozen=True, gc=False, omit_defaults=True):
+class Evict(Struct, frozen=True, gc=False):
     """Mark the pod with a DisruptionTarget condition and delete it, with its own grace period."""
 
     pod: str  # namespace/name

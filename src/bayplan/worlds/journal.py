@@ -23,6 +23,7 @@ from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.config.releases import DEFAULT_RELEASE, UnknownReleaseError, release_named
 from bayplan.config.scheduling import build_scheduler
+from bayplan.core.actions import Action, Evict
 from bayplan.core.decision import Decision
 from bayplan.core.events import (
     BindAnswered,
@@ -40,6 +41,7 @@ from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.checks import check
 from bayplan.model.kinds import ALL_KINDS, Object, object_key
+from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 from bayplan.worlds.extender_journal import answers_for, replayed_extenders
 from bayplan.worlds.guarded import GuardedScheduler
 
@@ -235,7 +237,14 @@ def decision_to_plain(decision: Decision) -> dict[str, Any]:
         del plain["ended_at"]  # as journals always had it
     if not decision.group:
         del plain["group"], plain["members"]
-    plain["actions"] = [{"do": type(action).__name__, **msgspec.to_builtins(action)} for action in decision.actions]
+    plain["actions"] = [{"do": type(action).__name__, **_action_to_plain(action)} for action in decision.actions]
+    return plain
+
+
+def _action_to_plain(action: Action) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(action)
+    if isinstance(action, Evict) and action.scheduler_name == DEFAULT_SCHEDULER_NAME:
+        del plain["scheduler_name"]
     return plain
 
 

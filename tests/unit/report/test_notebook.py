@@ -71,5 +71,5 @@ def test_a_cluster_that_has_traveled_decides_like_the_same_version(cluster: bayp
 
 
 def test_a_cluster_is_shown_with_its_nodes(cluster: bayplan.Cluster) -> None:
-    assert repr(cluster) == "<Cluster: 6 nodes, 13 pods; Kubernetes 1.36>"
+    assert repr(cluster) == "<Cluster: 6 nodes, 13 pods; Kubernetes 1.37>"
     assert "node-6" in cluster._repr_html_()

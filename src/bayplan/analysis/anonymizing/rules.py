@@ -80,7 +80,8 @@ FIELDS: Final = {
         "name generate_name namespace node_name nominated_node_name priority_class_name namespaces claim_name"
         " storage_class_name volume_name volume_attributes_class_name current_volume_attributes_class_name"
         " resource_claim_name resource_claim_template_name current_revision update_revision persistent_volume_name"
-        " request pool device_class_name device counter_set fingerprint hostname pod_group_name container_name",
+        " request pool device_class_name device counter_set fingerprint hostname pod_group_name container_name"
+        " request_name",
     ),
     **_rules(Rule.SCHEDULER, "scheduler_name"),
     **_rules(Rule.UID, "uid share_id"),
@@ -102,9 +103,9 @@ FIELDS: Final = {
     **_rules(Rule.IMAGE, "image names reference"),
     **_rules(Rule.DISK, "pd_name volume_id monitors iqn disk_uri volume_handle"),
     **_rules(Rule.HOST_IP, "host_ip"),
-    **_rules(Rule.DROP, "message time_zone"),
+    **_rules(Rule.DROP, "message time_zone config"),
     **_rules(Rule.RESOURCES, "overhead requests limits allocatable capacity allocated_resources"),
-    **_rules(Rule.RESOURCE, "extended_resource_name"),
+    **_rules(Rule.RESOURCE, "extended_resource_name resource_name"),
     **_rules(Rule.QUANTITIES, "consumed_capacity counters"),
     **_rules(Rule.ATTRIBUTES, "attributes"),
     **_rules(Rule.QUALIFIED, "match_attribute distinct_attribute"),

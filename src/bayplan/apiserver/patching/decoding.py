@@ -12,7 +12,7 @@ from typing import Any, Final
 from bayplan.apiserver.patching.go_values import go_text, json_kind
 from bayplan.apiserver.schema.go_times import time_fault
 from bayplan.apiserver.schema.messages import Field, Message, message
-from bayplan.apiserver.schema.type_faults import base64_fault
+from bayplan.apiserver.schema.type_faults import INT_BITS, base64_fault
 from bayplan.model.quantity import FORMAT_MESSAGE, parse_quantity
 from bayplan.store.errors import INVALID, Invalid, field_cause
 
@@ -20,7 +20,6 @@ _Object = dict[str, Any]
 
 _ESCAPES = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
 _GO_KINDS: Final = {dict: "map", list: "slice", str: "string", bool: "bool", int: "int64", float: "float64"}
-_INT_BITS: Final = {"int32": 32, "int64": 64}
 
 
 class Inconvertible(ValueError):  # noqa: N818
@@ -68,7 +67,7 @@ def _field(value: Any, field: Field) -> Any:
 def _single(value: Any, field: Field) -> Any:
     if field.is_message:
         return converted(value, message(field.type))
-    if field.type in ("string", "bool", "double", *_INT_BITS):
+    if field.type in ("string", "bool", "double", *INT_BITS):
         return _scalar(value, field)
     if field.type == "bytes":
         _check_bytes(value)
@@ -88,14 +87,14 @@ def _scalar(value: Any, field: Field) -> Any:
             fits, convertible = wanted == "string", wanted == "string"
         case int():
             # Go makes a text of a number, if asked to: the character with that number.
-            fits, convertible = wanted in ("float64", *_INT_BITS), wanted != "bool"
+            fits, convertible = wanted in ("float64", *INT_BITS), wanted != "bool"
         case float():
-            fits = wanted == "float64" or (wanted in _INT_BITS and value.is_integer())
-            convertible = wanted in ("float64", *_INT_BITS)
+            fits = wanted == "float64" or (wanted in INT_BITS and value.is_integer())
+            convertible = wanted in ("float64", *INT_BITS)
         case _:
             fits = convertible = False
     if fits:
-        return _wrapped(int(value), _INT_BITS[wanted]) if wanted in _INT_BITS else value
+        return _wrapped(int(value), INT_BITS[wanted]) if wanted in INT_BITS else value
     if convertible:
         raise Inconvertible(f"cannot convert {_go_kind(value)} to {field.go_type or wanted}")
     raise Inconvertible(f"unrecognized type: {wanted}")

@@ -20,7 +20,7 @@ _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _MUTATING_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
-_REINVOCATIONS: Final = ("IfNeeded", "Never")
+REINVOCATIONS: Final = ("IfNeeded", "Never")
 _PATCH_TYPES: Final = (APPLY_CONFIGURATION, JSON_PATCH)
 _ANY = "*"
 _SCOPES = ("*", "Cluster", "Namespaced")
@@ -68,7 +68,7 @@ def check_mutating_policy(policy: Document, faults: Faults) -> None:
         faults.required("spec.mutations", "mutations must contain at least one item")
     for position, mutation in enumerate(spec.get("mutations") or ()):
         _check_mutation(mutation, patching, faults, f"spec.mutations[{position}]")
-    faults.one_of("spec.reinvocationPolicy", spec.get("reinvocationPolicy"), _REINVOCATIONS)
+    faults.one_of("spec.reinvocationPolicy", spec.get("reinvocationPolicy"), REINVOCATIONS)
 
 
 def _check_mutation(mutation: Document, compiler: Compiler, faults: Faults, path: Path) -> None:

@@ -12,12 +12,17 @@ from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import dns1035_faults, port_number_faults, subdomain_faults
-from bayplan.apiserver.policies.checking import FAILURE_POLICIES, MATCH_POLICIES, check_expression, check_rule
+from bayplan.apiserver.policies.checking import (
+    FAILURE_POLICIES,
+    MATCH_POLICIES,
+    REINVOCATIONS,
+    check_expression,
+    check_rule,
+)
 from bayplan.apiserver.policies.expressions import Compiler, Declared
 from bayplan.model.names import label_key_faults
 
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
-_REINVOCATIONS: Final = ("IfNeeded", "Never")
 _VERSIONS: Final = ("v1", "v1beta1")
 _CONDITIONS_MAX: Final = 64
 _SECONDS_MAX: Final = 30
@@ -51,7 +56,7 @@ def _check_webhook(webhook: Document, faults: Faults, path: Path) -> None:
         faults.invalid(f"{path}.timeoutSeconds", seconds, text)
     for field in ("namespaceSelector", "objectSelector"):
         check_label_selector(webhook.get(field), faults, f"{path}.{field}")
-    faults.supported(f"{path}.reinvocationPolicy", webhook.get("reinvocationPolicy"), _REINVOCATIONS)
+    faults.supported(f"{path}.reinvocationPolicy", webhook.get("reinvocationPolicy"), REINVOCATIONS)
     _check_client(webhook["clientConfig"], faults, f"{path}.clientConfig")
     _check_conditions(webhook.get("matchConditions") or [], faults, f"{path}.matchConditions")
 

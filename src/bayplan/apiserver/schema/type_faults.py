@@ -19,7 +19,7 @@ from bayplan.model.quantity import FORMAT_MESSAGE, parse_quantity
 # Upstream: sigs.k8s.io/json, kubernetes_patch.go: no more are collected.
 STRICT_FAULTS_MAX = 100
 _GO_NAMES = {"bytes": "[]uint8", "double": "float64", "ExtraValue": "v1.ExtraValue", "Quantity": "resource.Quantity"}
-_INT_BITS = {"int32": 32, "int64": 64}
+INT_BITS = {"int32": 32, "int64": 64}
 _OPAQUE = frozenset({"FieldsV1", "JSON", "RawExtension"})
 SCHEMA_TYPE = "apiextensions.v1.JSONSchemaProps"
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/=\r\n]")
@@ -175,7 +175,7 @@ class _Judge:
     def _scalar(self, value: Any, type_name: str, place: _Place, go_type: str) -> None:
         if type(value) not in _SCALAR_RULES[type_name]:
             self._wrong(value, place, go_type)
-        elif type_name in _INT_BITS and not _fits_bits(value, _INT_BITS[type_name]):
+        elif type_name in INT_BITS and not _fits_bits(value, INT_BITS[type_name]):
             self._wrong(value, place, go_type, number_text=_number_text(value))
         elif type_name == "bytes":
             self.wrong_type = self.wrong_type or base64_fault(value)

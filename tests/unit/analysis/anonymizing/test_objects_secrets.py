@@ -74,7 +74,13 @@ class Planting:
             return {self.text(): self._value(arguments[1]) for _ in range(2)}
         if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
             return self.part(wanted)
-        plain: dict[Any, Callable[[], Any]] = {str: self.text, int: lambda: 1, bool: lambda: True, float: lambda: 1.0}
+        plain: dict[Any, Callable[[], Any]] = {
+            str: self.text,
+            int: lambda: 1,
+            bool: lambda: True,
+            float: lambda: 1.0,
+            Any: self.text,
+        }
         return plain[wanted]()
 
 

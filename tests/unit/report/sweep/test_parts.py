@@ -64,7 +64,7 @@ def test_failures_are_listed_with_their_seeds_and_cut() -> None:
         ("waiting.high.p99", 90, "1 min 30 s"),
         ("waiting.high.p99", -0.25, "-250 ms"),
         ("waiting.high.count", 90, "90"),
-        ("utilisation.cpu", 0.123, "12.3%"),
+        ("utilization.cpu", 0.123, "12.3%"),
         ("pods.placed", 3.25, "3.25"),
         ("pods.placed", 12345.6, "12,346"),
     ],

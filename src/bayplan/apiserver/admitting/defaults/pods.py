@@ -19,7 +19,7 @@ from bayplan.apiserver.admitting.pod_resources import container_totals
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE_DEFAULTS = (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3))
 _HOOKS = ("postStart", "preStop")
 _FILE_MODE = 0o644
@@ -92,7 +92,7 @@ def _default_container(container: Document) -> None:
     setdefault("terminationMessagePolicy", "File")
     for port in container.get("ports", ()):
         port.setdefault("protocol", "TCP")
-    for name in _PROBES:
+    for name in PROBES:
         if name in container:
             _default_probe(container[name])
     if "lifecycle" in container:

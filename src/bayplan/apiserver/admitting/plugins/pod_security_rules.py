@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from bayplan.apiserver.admitting.defaults.pods import PROBES
 from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.warnings.pods import APP_ARMOR
 
 
 class Violation(NamedTuple):
@@ -39,8 +41,6 @@ _PLAIN_VOLUMES: Final = (
     *("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected"),
     "secret",
 )
-_APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
-_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def _containers(pod: Document) -> Iterator[Document]:
@@ -91,7 +91,7 @@ def _app_armor(pod: Document) -> Violation | None:
     annotations = [
         f'{key}=\\"{value}\\"'
         for key, value in sorted(pod.get("metadata", {}).get("annotations", {}).items())
-        if key.startswith(_APP_ARMOR) and value not in ("", "runtime/default") and not value.startswith("localhost/")
+        if key.startswith(APP_ARMOR) and value not in ("", "runtime/default") and not value.startswith("localhost/")
     ]
     if annotations:
         values += annotations
@@ -159,7 +159,7 @@ def _host_ports(pod: Document) -> Violation | None:
 
 
 def _probed_hosts(container: Document) -> set[str]:
-    handlers = [container.get(name) or {} for name in _PROBES]
+    handlers = [container.get(name) or {} for name in PROBES]
     handlers += [(container.get("lifecycle") or {}).get(name) or {} for name in ("postStart", "preStop")]
     hosts = {(handler.get(kind) or {}).get("host") for handler in handlers for kind in ("httpGet", "tcpSocket")}
     return {host for host in hosts if host}

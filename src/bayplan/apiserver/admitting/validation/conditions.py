@@ -9,7 +9,7 @@ from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.model.names import label_key_faults
 
-_STATUSES: Final = ("False", "True", "Unknown")
+STATUSES: Final = ("False", "True", "Unknown")
 _REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _BAD_REASON: Final = (
     "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
@@ -30,8 +30,8 @@ def check_conditions(conditions: list[Document], faults: Faults, path: Path) -> 
             faults.required(f"{at}.type", "must be set")
         else:
             faults.all_invalid(f"{at}.type", kind, label_key_faults(kind))
-        if condition["status"] not in _STATUSES:
-            faults.unsupported(f"{at}.status", condition["status"], _STATUSES)
+        if condition["status"] not in STATUSES:
+            faults.unsupported(f"{at}.status", condition["status"], STATUSES)
         faults.not_negative(f"{at}.observedGeneration", condition.get("observedGeneration"))
         if not condition.get("lastTransitionTime"):
             faults.required(f"{at}.lastTransitionTime", "must be set")

@@ -8,18 +8,18 @@ from __future__ import annotations
 from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.validation.conditions import STATUSES
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.job_indexes import IndexFault, count_indexes
+from bayplan.apiserver.admitting.validation.pods.containers import CODE_OPERATORS
+from bayplan.controllers.workloads.job_policies import FAIL_INDEX
 from bayplan.model.names import label_key_faults
 
 _RULES_MAX: Final = 20
 _EXIT_CODES_MAX: Final = 255
 _CONDITIONS_MAX: Final = 20
 _INDEXES_LENGTH_MAX: Final = 64 * 1024
-_FAIL_INDEX: Final = "FailIndex"
-_ACTIONS: Final = ("Count", _FAIL_INDEX, "FailJob", "Ignore")
-_OPERATORS: Final = ("In", "NotIn")
-_STATUSES: Final = ("False", "True", "Unknown")
+_ACTIONS: Final = ("Count", FAIL_INDEX, "FailJob", "Ignore")
 
 
 def check_failure_policy(spec: Document, faults: Faults, path: Path) -> None:
@@ -54,7 +54,7 @@ def _check_choice(value: str, choices: tuple[str, ...], faults: Faults, path: Pa
 
 
 def _check_action(action: str, spec: Document, faults: Faults, path: Path) -> None:
-    if action == _FAIL_INDEX and "backoffLimitPerIndex" not in spec:
+    if action == FAIL_INDEX and "backoffLimitPerIndex" not in spec:
         faults.invalid(path, action, "requires the backoffLimitPerIndex to be set")
     _check_choice(action, _ACTIONS, faults, path)
 
@@ -65,12 +65,12 @@ def _check_conditions(conditions: list[Document], faults: Faults, path: Path) ->
     for position, pattern in enumerate(conditions):
         at = f"{path}[{position}]"
         faults.all_invalid(f"{at}.type", pattern["type"], label_key_faults(pattern["type"]))
-        _check_choice(pattern["status"], _STATUSES, faults, f"{at}.status")
+        _check_choice(pattern["status"], STATUSES, faults, f"{at}.status")
 
 
 def _check_exit_codes(codes: Document, names: set[str], faults: Faults, path: Path) -> None:
     operator, values = codes["operator"], codes.get("values") or []
-    _check_choice(operator, _OPERATORS, faults, f"{path}.operator")
+    _check_choice(operator, CODE_OPERATORS, faults, f"{path}.operator")
     container = codes.get("containerName")
     if container is not None and container not in names:
         text = "must be one of the container or initContainer names in the pod template"

@@ -11,10 +11,9 @@ from typing import Any
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.job_indexes import IndexFault, count_indexes, first_overlap
+from bayplan.controllers.workloads.job_attempt import FAILURE_TARGET, SUCCESS_CRITERIA_MET
+from bayplan.controllers.workloads.job_pods import COMPLETE, FAILED
 from bayplan.model.timestamps import parse_time
-
-_COMPLETE, _FAILED = "Complete", "Failed"
-_FAILURE_TARGET, _CRITERIA_MET = "FailureTarget", "SuccessCriteriaMet"
 
 
 def check_job_status(new: Document, old: Document, faults: Faults) -> None:
@@ -27,11 +26,11 @@ def check_job_status(new: Document, old: Document, faults: Faults) -> None:
     _check_finished(new, changed, faults)
     _check_indexes(new["spec"], status, changed, faults)
     _check_running(status, changed, faults)
-    if _is(status, _CRITERIA_MET):
-        for other in (_FAILED, _FAILURE_TARGET):
+    if _is(status, SUCCESS_CRITERIA_MET):
+        for other in (FAILED, FAILURE_TARGET):
             if _is(status, other):
                 _fault(faults, f"cannot set SuccessCriteriaMet=True and {other}=true conditions")
-    if "successPolicy" in new["spec"] and not _is(status, _CRITERIA_MET) and _is(status, _COMPLETE):
+    if "successPolicy" in new["spec"] and not _is(status, SUCCESS_CRITERIA_MET) and _is(status, COMPLETE):
         _fault(faults, "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
     _check_transition(new, old, changed, faults)
 
@@ -62,7 +61,7 @@ def _is(status: Document, kind: str, state: str = "True") -> bool:
 
 
 def _is_finished(status: Document) -> bool:
-    return _is(status, _COMPLETE) or _is(status, _FAILED)
+    return _is(status, COMPLETE) or _is(status, FAILED)
 
 
 def _fault(faults: Faults, text: str) -> None:
@@ -82,13 +81,13 @@ def _check_uncounted(uncounted: Document, faults: Faults) -> None:
 
 
 def _check_conditions(status: Document, changed: _Changes, faults: Faults) -> None:
-    complete, failed = _is(status, _COMPLETE), _is(status, _FAILED)
+    complete, failed = _is(status, COMPLETE), _is(status, FAILED)
     completed_at, started_at = status.get("completionTime"), status.get("startTime")
-    if changed.condition(_COMPLETE, _FAILED) and complete and failed:
+    if changed.condition(COMPLETE, FAILED) and complete and failed:
         _fault(faults, "cannot set Complete=True and Failed=true conditions")
-    if changed.condition(_COMPLETE, _FAILURE_TARGET) and complete and _is(status, _FAILURE_TARGET):
+    if changed.condition(COMPLETE, FAILURE_TARGET) and complete and _is(status, FAILURE_TARGET):
         _fault(faults, "cannot set Complete=True and FailureTarget=true conditions")
-    if changed.condition(_COMPLETE) or changed.field("completionTime"):
+    if changed.condition(COMPLETE) or changed.field("completionTime"):
         if completed_at is not None and not complete:
             text = "cannot set completionTime when there is no Complete=True condition"
             faults.invalid("status.completionTime", completed_at, text)
@@ -97,9 +96,9 @@ def _check_conditions(status: Document, changed: _Changes, faults: Faults) -> No
     has_both = started_at is not None and completed_at is not None
     if changed.field("startTime", "completionTime") and has_both and parse_time(completed_at) < parse_time(started_at):
         faults.invalid("status.completionTime", completed_at, "must be equal to or after `startTime`")
-    if (changed.condition(_FAILED) or changed.field("failedIndexes")) and failed and not _is(status, _FAILURE_TARGET):
+    if (changed.condition(FAILED) or changed.field("failedIndexes")) and failed and not _is(status, FAILURE_TARGET):
         _fault(faults, "cannot set Failed=True condition without the FailureTarget=true condition")
-    if changed.condition(_COMPLETE, _CRITERIA_MET) and complete and not _is(status, _CRITERIA_MET):
+    if changed.condition(COMPLETE, SUCCESS_CRITERIA_MET) and complete and not _is(status, SUCCESS_CRITERIA_MET):
         _fault(faults, "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
 
 
@@ -157,7 +156,7 @@ def _check_running(status: Document, changed: _Changes, faults: Faults) -> None:
 
 def _check_transition(new: Document, old: Document, changed: _Changes, faults: Faults) -> None:
     spec, status, before = new["spec"], new["status"], old.get("status", {})
-    for kind in (_FAILED, _COMPLETE, _FAILURE_TARGET):
+    for kind in (FAILED, COMPLETE, FAILURE_TARGET):
         if _is(before, kind) and not _is(status, kind):
             _fault(faults, f"cannot disable the terminal {kind}=True condition")
     is_elastic = spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism")
@@ -171,7 +170,7 @@ def _check_transition(new: Document, old: Document, changed: _Changes, faults: F
     if changed.field("startTime") and not is_resuming and before.get("startTime") and not spec.get("suspend"):
         text = "field is immutable for unsuspended job once set"
         faults.invalid("status.startTime", status.get("startTime"), text)
-    if _is(before, _CRITERIA_MET) and not _is(status, _CRITERIA_MET):
+    if _is(before, SUCCESS_CRITERIA_MET) and not _is(status, SUCCESS_CRITERIA_MET):
         _fault(faults, "cannot disable the SuccessCriteriaMet=True condition")
-    if _is(before, _COMPLETE) and not _is(before, _CRITERIA_MET) and _is(status, _CRITERIA_MET):
+    if _is(before, COMPLETE) and not _is(before, SUCCESS_CRITERIA_MET) and _is(status, SUCCESS_CRITERIA_MET):
         _fault(faults, "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")

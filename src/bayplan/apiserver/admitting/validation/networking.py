@@ -22,12 +22,12 @@ from bayplan.apiserver.admitting.validation.names import (
     subdomain_faults,
     wildcard_faults,
 )
+from bayplan.apiserver.admitting.validation.services import FAMILIES
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _BAD_PARTS = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_ENDS = ("/..", "/.")
 _DIRECTIONS = ("Ingress", "Egress")
-_FAMILIES = ("IPv4", "IPv6")
 _SCOPES = ("Cluster", "Namespace")
 _CONTROLLER_MAX = 250
 _HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
@@ -246,7 +246,7 @@ def check_service_cidr(cidr: Document, faults: Faults) -> None:
     if not cidrs:
         faults.required("spec.cidrs", "at least one CIDR required")
         return
-    if len(cidrs) > len(_FAMILIES):
+    if len(cidrs) > len(FAMILIES):
         faults.invalid("spec.cidrs", {"CIDRs": cidrs}, "may only hold up to 2 values")
         return
     for position, each in enumerate(cidrs):
@@ -259,7 +259,7 @@ def check_service_cidr(cidr: Document, faults: Faults) -> None:
 
 def check_service_cidr_update(new: Document, old: Document, faults: Faults) -> None:
     cidrs, before = new["spec"].get("cidrs") or [], old["spec"].get("cidrs") or []
-    grows = len(before) == 1 and len(cidrs) == len(_FAMILIES)
+    grows = len(before) == 1 and len(cidrs) == len(FAMILIES)
     if len(cidrs) != len(before) and not grows:
         faults.immutable("spec.cidrs", cidrs, before)
         return

@@ -25,7 +25,7 @@ _TYPES = (CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT)
 _AFFINITIES = ("ClientIP", "None")
 _POLICIES = ("Cluster", "Local")
 _HEADLESS = "None"
-_FAMILIES, _FAMILIES_MAX = ("IPv4", "IPv6"), 2
+FAMILIES, _FAMILIES_MAX = ("IPv4", "IPv6"), 2
 _FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _ADDRESS_MODES = ("Proxy", "VIP")
 _BALANCED_ONLY = "may only be used when `type` is 'LoadBalancer'"
@@ -137,8 +137,8 @@ def check_cluster_addresses(spec: Document, faults: Faults) -> None:
 def _check_families(spec: Document, faults: Faults) -> None:
     seen = set()
     for position, family in enumerate(spec.get("ipFamilies", ())):
-        if family not in _FAMILIES:
-            faults.unsupported(f"spec.ipFamilies[{position}]", family, _FAMILIES)
+        if family not in FAMILIES:
+            faults.unsupported(f"spec.ipFamilies[{position}]", family, FAMILIES)
         if family in seen:
             faults.duplicate(f"spec.ipFamilies[{position}]", family)
         seen.add(family)
@@ -152,7 +152,7 @@ def _check_families_of(addresses: list[str], families: list[str], faults: Faults
     if addresses[:1] == [_HEADLESS]:
         return
     for position, (address, family, wanted) in enumerate(zip(addresses, found, families, strict=False)):
-        if wanted in _FAMILIES and family != wanted:
+        if wanted in FAMILIES and family != wanted:
             text = f"expected an {wanted} value as indicated by `ipFamilies[{position}]`"
             faults.invalid(f"spec.clusterIPs[{position}]", address, text)
 

@@ -20,7 +20,7 @@ _OLD_ANNOTATIONS: Final = {
 }
 _SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
-_APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
+APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 _OLD_SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _BYTES: Final = ("memory", "ephemeral-storage")
 _NO_POD: Final = "a null labelSelector results in matching no pod"
@@ -206,7 +206,7 @@ def _warn_of_annotated(container: Document, spec: Document, annotations: Documen
     key = f"{_SECCOMP_CONTAINER}{name}"
     if key in annotations and "seccompProfile" not in context:
         yield f"{prefix}metadata.annotations[{key}]: {_OLD_SECCOMP}"
-    key = f"{_APPARMOR}{name}"
+    key = f"{APP_ARMOR}{name}"
     if prefix and key in annotations and "appArmorProfile" not in context:
         profile = spec.get("securityContext", {}).get("appArmorProfile")
         if profile is None or profile != _profile_of(annotations[key]):

@@ -25,7 +25,7 @@ _RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _RESIZE_POLICIES = ("NotRequired", "RestartContainer")
 RESIZABLE = QOS_RESOURCES
 _RESTART_ACTIONS = ("Restart", "RestartAllContainers")
-_CODE_OPERATORS = ("In", "NotIn")
+CODE_OPERATORS = ("In", "NotIn")
 _RESTART_RULES_MAX, _EXIT_CODES_MAX = 20, 255
 _NOT_FOR_INIT = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
@@ -188,8 +188,8 @@ def _check_restarts(container: Document, faults: Faults, path: Path) -> None:
         if codes is None:
             faults.required(f"{at}.exitCodes", "must be specified")
             continue
-        if (operator := codes.get("operator", "")) not in _CODE_OPERATORS:
-            faults.unsupported(f"{at}.exitCodes.operator", operator, _CODE_OPERATORS)
+        if (operator := codes.get("operator", "")) not in CODE_OPERATORS:
+            faults.unsupported(f"{at}.exitCodes.operator", operator, CODE_OPERATORS)
         if len(codes.get("values", ())) > _EXIT_CODES_MAX:
             faults.too_many(f"{at}.exitCodes.values", len(codes["values"]), _EXIT_CODES_MAX)
 
