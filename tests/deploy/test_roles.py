@@ -65,7 +65,6 @@ STAGES = [
     ],
     ["update persistentvolumes", "update persistentvolumeclaims"],
     ["create resourceclaims.resource.k8s.io", "update resourceclaims.resource.k8s.io"],
-    ["get deviceclasses.resource.k8s.io"],
     ["update resourceclaims/status.resource.k8s.io"],
     [
         "create pods/binding",

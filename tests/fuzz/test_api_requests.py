@@ -39,6 +39,7 @@ UNMUTATED_SHARE = 0.3
 REAL_INTERNAL_ERRORS = re.compile(
     "resourceVersion should not be set on objects to be created"
     "|resourceVersion: Invalid value"
+    "|strconv.ParseUint: parsing"
     "|target.kind: Unsupported value"
     "|target.name: Required value"
     "|This pod has more than one PodDisruptionBudget"

@@ -37,7 +37,7 @@ UNKNOWN_NAMES = ("claim", "request", "cause")
 #: Where messages have names, or the text of an expression.
 NAMES_INSIDE = re.compile(
     r'device\.attributes.*|"[^"]*"|(?<=request )\S+|(?<=class )\S+|(?<=claim )\S+|(?<=device )\S+|(?<=taint )\S+'
-    r"|(?<=tainted )[^:]+|(?<=too little ).*(?= left)|(?<=Insufficient )[\w/.-]*\w"
+    r"|(?<=on node )[^,]+|(?<=tainted )[^:]+|(?<=too little ).*(?= left)|(?<=Insufficient )[\w/.-]*\w"
 )
 #: What is between the reasons in a message; their order depends on names inside.
 BETWEEN_REASONS = re.compile(r"[:,.] ")

@@ -37,7 +37,7 @@ def cluster_of(world: World, *, gone: Collection[str] = (), also: Collection[Pod
     """The world without some of its pods, and with others."""
     pods = [one for one in world.running() if key_of(one) not in gone]
     things: list[Object] = [*world.nodes, *world.others, *world.budgets, *pods, *world.nominated, world.wanting, *also]
-    return Cluster.from_objects([plain(thing) for thing in things])
+    return Cluster.from_objects([plain(thing) for thing in things], kubernetes_version="1.36")
 
 
 def explain(world: World, gone: Collection[str] = ()) -> dict[str, Any]:

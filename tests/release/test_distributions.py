@@ -126,7 +126,7 @@ def test_the_plugin_of_krew(release: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("bayplan version", f"bayplan {__version__}, decides like kube-scheduler v1.36\n"),
+        ("bayplan version", f"bayplan {__version__}, decides like kube-scheduler v1.36 or v1.37\n"),
         ("python -c 'import bayplan; print(bayplan.__file__)'", "{environment}"),
         ("bayplan demo", "shop/fraud-check"),
         ("kubectl-bayplan explain -h", "Usage: bayplan explain"),

@@ -98,7 +98,7 @@ class Candidate:
             except LeaseLostError:
                 pass
             except asyncio.CancelledError:
-                if not self._running.cancelled() or asyncio.current_task().canceling():  # type: ignore[union-attr]
+                if not self._running.cancelled() or asyncio.current_task().cancelling():  # type: ignore[union-attr]
                     raise
             self.elector = self._process()
             await asyncio.sleep(1)
