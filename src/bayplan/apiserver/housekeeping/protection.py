@@ -1,7 +1,8 @@
-"""Claims and volumes that are in use outlive their deletion.
+"""Claims, volumes and classes of volume attributes that are in use outlive their deletion.
 
 A claim bears a finalizer from its creation: it is taken off when the claim is being deleted and no pod that has not
-ended uses it. The same holds for a volume and the claim that it is bound to.
+ended uses it. The same holds for a volume and the claim that it is bound to, and for a class and what has its
+attributes.
 """
 
 from __future__ import annotations
@@ -12,16 +13,23 @@ from typing import Final
 from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import PODS, Registry
+from bayplan.apiserver.registry.versions import storage_name
 from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.model.pod import FINISHED_PHASES
-from bayplan.model.well_known import PV_PROTECTION, PVC_PROTECTION
+from bayplan.model.well_known import PV_PROTECTION, PVC_PROTECTION, VAC_PROTECTION
 from bayplan.store import ApiError
 
 CLAIMS: Final = built_in("", "persistentvolumeclaims")
 VOLUMES: Final = built_in("", "persistentvolumes")
-_FINALIZERS: Final = {CLAIMS.plural: PVC_PROTECTION, VOLUMES.plural: PV_PROTECTION}
+CLASSES: Final = built_in("storage.k8s.io", "volumeattributesclasses")
+_RESOURCES: Final = {storage_name(resource): resource for resource in (CLAIMS, VOLUMES, CLASSES)}
+_FINALIZERS: Final = {
+    storage_name(CLAIMS): PVC_PROTECTION,
+    storage_name(VOLUMES): PV_PROTECTION,
+    storage_name(CLASSES): VAC_PROTECTION,
+}
 
 
 class VolumeProtection:
@@ -34,6 +42,7 @@ class VolumeProtection:
 
     def observe(self, change: Change) -> None:
         if change.resource in _FINALIZERS:
+            # A claim or volume that changes may have been the last with a class's attributes.
             key = (change.resource, change.new.namespace, change.new.name)
             metadata = change.new.document["metadata"]
             if "deletionTimestamp" in metadata and _FINALIZERS[change.resource] in (metadata.get("finalizers") or ()):
@@ -48,8 +57,8 @@ class VolumeProtection:
         if not self._has_news or not self._waiting:
             return
         self._has_news = False
-        for plural, namespace, name in [*self._waiting]:
-            resource = CLAIMS if plural == CLAIMS.plural else VOLUMES
+        for stored_as, namespace, name in [*self._waiting]:
+            resource = _RESOURCES[stored_as]
             document = registry.find(resource, namespace, name)
             if document is not None and not _is_used(registry, resource, document):
                 _release(registry, resource, document, now)
@@ -59,6 +68,9 @@ def _is_used(registry: Registry, resource: Resource, document: Document) -> bool
     metadata = document["metadata"]
     if resource is VOLUMES:
         return bool(document.get("status", {}).get("phase") == "Bound")
+    if resource is CLASSES:
+        holders = [*registry.list(CLAIMS, ""), *registry.list(VOLUMES, "")]
+        return any(metadata["name"] in _classes_of(holder) for holder in holders)
     return any(
         _uses(pod, metadata["name"])
         for pod in registry.list(PODS, metadata["namespace"])
@@ -71,9 +83,20 @@ def _uses(pod: Document, claim: str) -> bool:
     return any((volume.get("persistentVolumeClaim") or {}).get("claimName") == claim for volume in volumes)
 
 
+def _classes_of(holder: Document) -> tuple[str | None, ...]:
+    """The classes of attributes that a claim or a volume has, had, or is to get."""
+    spec, status = holder.get("spec") or {}, holder.get("status") or {}
+    changing = status.get("modifyVolumeStatus") or {}
+    return (
+        spec.get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        changing.get("targetVolumeAttributesClassName"),
+    )
+
+
 def _release(registry: Registry, resource: Resource, document: Document, now: int) -> None:
     metadata = document["metadata"]
-    kept = [finalizer for finalizer in metadata["finalizers"] if finalizer != _FINALIZERS[resource.plural]]
+    kept = [finalizer for finalizer in metadata["finalizers"] if finalizer != _FINALIZERS[storage_name(resource)]]
     with suppress(ApiError):
         registry.update(
             resource,
