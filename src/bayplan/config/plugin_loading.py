@@ -26,13 +26,14 @@ from bayplan.core.framework.requeue import EnqueueExtensions
 
 ENTRY_POINT_GROUP: Final = "bayplan.plugins"
 
-#: What a plugin at each extension point must have. Preemption is a stage of the core, so there is no postFilter.
+#: What a plugin at each extension point must have.
 POINT_PROTOCOLS: Final[Mapping[str, type]] = MappingProxyType(
     {
         "preEnqueue": contract.PreEnqueuePlugin,
         "queueSort": contract.QueueSortPlugin,
         "preFilter": contract.PreFilterPlugin,
         "filter": contract.FilterPlugin,
+        "postFilter": contract.PostFilterPlugin,
         "preScore": contract.PreScorePlugin,
         "score": contract.ScorePlugin,
         "reserve": contract.ReservePlugin,

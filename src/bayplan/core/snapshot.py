@@ -164,8 +164,8 @@ _PLACES: dict[type, tuple[str, bool]] = {
     DeviceTaintRule: ("taint_rules", False),
     PodGroup: ("pod_groups", True),
 }
-#: The attributes of `Objects` that hold objects.
-HOLDING = tuple(attribute for attribute, _ in _PLACES.values())
+#: The attributes of `Objects` that hold objects, with the names of their kinds.
+HOLDING = {attribute: kind.__name__ for kind, (attribute, _) in _PLACES.items()}
 
 
 @dataclass(slots=True)

@@ -5,6 +5,10 @@ points it takes part in. Constructors only store arguments. Plugins keep nothing
 attempt is the *state* that `pre_filter` or `pre_score` returns, which is passed to the later calls. A filter or score
 plugin without the preparing step gets the `PodInfo` itself as its state.
 
+Kinds that a plugin looks up besides pods and nodes are named in its `looks_up`, such as
+`looks_up: ClassVar[frozenset[str]] = frozenset({"Service"})`; a live scheduler watches no others. Without it, a
+plugin that is not built in is taken to look up all kinds that some built-in plugin does.
+
 Failure codes are int64; 0 means "passes". The meaning of other codes is private to the plugin; `explain_failure` turns
 them into text on demand. So filtering thousands of nodes builds no strings.
 
@@ -16,13 +20,13 @@ pods implements `fork` and `shift`, and its `filter` must use the shifted values
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from bayplan.core.actions import Action
-from bayplan.core.columns import IntArray, RowArray, Rows
+from bayplan.core.columns import IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.loops import Rule
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.verdict import Status
@@ -185,6 +189,102 @@ class ForesightPlugin(Protocol):
         Where that differs, or is not known: OWN_PODS_DECIDE if it changes only with the pods on that node, or added to
         it in a fork, as long as no object other than pods changes; else UNFORESEEN. The given state may be a fork.
         """
+
+
+class Found(Protocol):
+    """Nodes that a pod would fit on if certain pods left them."""
+
+    @property
+    def tied_rows(self) -> RowArray:
+        """The nodes to choose from, by name; none if making room does not help."""
+
+    def victims_on(self, node_row: int) -> RowArray:
+        """The pods that have to leave one of them, most important first."""
+
+    def failures(self) -> Iterable[tuple[Status, int]]:
+        """Why making room did not help, with the number of nodes on which it did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One node that the pod would fit on if these pods left it."""
+
+    node_row: int
+    victim_rows: RowArray  # most important first
+
+    @property
+    def tied_rows(self) -> RowArray:
+        return row_array([self.node_row])
+
+    def victims_on(self, node_row: int) -> RowArray:
+        assert node_row == self.node_row
+        return self.victim_rows
+
+    def failures(self) -> Iterable[tuple[Status, int]]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class PostFiltered:
+    """What a PostFilter plugin came to.
+
+    Unschedulable: the next plugin is asked. SUCCESS with something `found`: the pod is nominated to a node, and the
+    pods in its way are evicted. Anything else ends the chain.
+    """
+
+    status: Status
+    found: Found | None = None
+    actions: tuple[Action, ...] = ()  # to perform now, whatever becomes of the pod
+
+
+class Failure(Protocol):
+    """An attempt in which a pod fits on no node, as PostFilter plugins see it."""
+
+    def state_of(self, plugin: str) -> State | Skip | None:
+        """What the PreFilter of a plugin left for later; None if it was not reached."""
+
+    def codes_of(self, plugin: str) -> IntArray:
+        """The failure codes of the nodes that the plugin rejected, in no order."""
+
+    def fits_without(self, node_row: int, victim_rows: RowArray) -> bool:
+        """Whether the pod would pass all filters on the node if these pods had left it."""
+
+    def preempt(self) -> PostFiltered:
+        """Preemption, as DefaultPreemption does it."""
+
+
+@runtime_checkable
+class PostFilterPlugin(Protocol):
+    """With `sees_shape_only = True` it promises that `post_filter` sees no more of a pod than its shape, its priority
+    and its preemption policy. What it says is then reused for identical pods while nothing changes.
+    """
+
+    name: ClassVar[str]
+
+    def post_filter(self, pod: PodInfo, view: View, failure: Failure) -> PostFiltered:
+        """What may help a pod that fits nowhere. Nothing is changed here: the core does what is returned."""
+
+
+class GroupFailure(Protocol):
+    """An attempt in which a pod group does not fit, as PodGroupPostFilter plugins see it."""
+
+    @property
+    def needs_one_domain(self) -> bool:
+        """Whether all pods of the group have to be placed within one topology domain."""
+
+    def reached(self, plugin: str) -> bool:
+        """Whether the PreFilter of a plugin was reached for some pod of the group."""
+
+    def preempt(self) -> Status:
+        """Preemption for the group, as DefaultPreemption does it."""
+
+
+@runtime_checkable
+class PodGroupPostFilterPlugin(Protocol):
+    name: ClassVar[str]
+
+    def pod_group_post_filter(self, failure: GroupFailure) -> Status:
+        """What may help a pod group that does not fit."""
 
 
 @runtime_checkable

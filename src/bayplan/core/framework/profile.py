@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.columns.loops import Rule
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.args import DefaultPreemptionArgs
+from bayplan.core.framework.args import DEFAULT_PREEMPTION, DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
     BindPlugin,
     CompiledFilter,
@@ -25,6 +25,7 @@ from bayplan.core.framework.contract import (
     PermitPlugin,
     PodParts,
     PostBindPlugin,
+    PostFilterPlugin,
     PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
@@ -67,7 +68,7 @@ class Profile:
     pre_enqueue: tuple[PreEnqueuePlugin, ...]
     pre_filter: tuple[PreFilterPlugin, ...]
     filter: tuple[FilterPlugin, ...]
-    post_filter: tuple[str, ...]  # names: preemption is a stage of the core, not a call back from a plugin
+    post_filter: tuple[PostFilterPlugin, ...]
     pre_score: tuple[PreScorePlugin, ...]
     score: tuple[ScorePlugin, ...]
     weights: dict[str, int]
@@ -90,6 +91,16 @@ class Profile:
     def pre_bind_for(self, pod: PodInfo) -> list[PreBindPlugin]:
         """The PreBind plugins that may have something to do for the pod."""
         return [plugin for plugin, is_needed in self._pre_flights if is_needed is None or is_needed(pod)]
+
+    @cached_property
+    def preempts(self) -> bool:
+        """Whether pods of lower priority may have to leave."""
+        return any(plugin.name == DEFAULT_PREEMPTION for plugin in self.post_filter)
+
+    @cached_property
+    def shares_post_filters(self) -> bool:
+        """Whether candidates may be kept, and what PostFilter plugins say reused for identical pods."""
+        return self.preempts and all(getattr(plugin, "sees_shape_only", False) for plugin in self.post_filter)
 
     @cached_property
     def normalizers(self) -> dict[str, NormalizePlugin]:

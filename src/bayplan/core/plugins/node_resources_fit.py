@@ -31,6 +31,7 @@ from bayplan.core.columns import (
 )
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.levels import Levels
+from bayplan.core.columns.loops import TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT
 from bayplan.core.columns.resources import (
     BASIC_NAMES,
     EPHEMERAL_STORAGE,
@@ -73,8 +74,6 @@ from bayplan.core.snapshot import View
 
 TOO_MANY_PODS = "Too many pods"
 
-TOO_MANY_PODS_BIT = 1
-UNRESOLVABLE_BIT = 1 << 62
 DEMANDS_MAX = 61  # the bits between the two
 _HUNDREDFOLD_IS_TOO_LARGE = 2**63 // MAX_NODE_SCORE + 1
 
@@ -146,6 +145,7 @@ class NodeResourcesFit:
     """Upstream: plugins/noderesources/fit.go."""
 
     name: ClassVar[str] = "NodeResourcesFit"
+    looks_up: ClassVar[frozenset[str]] = frozenset({"ResourceClaim", "DeviceClass", "ResourceSlice"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     pod_parts: ClassVar[PodParts] = PodParts.REQUESTS

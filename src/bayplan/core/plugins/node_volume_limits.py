@@ -99,6 +99,9 @@ class NodeVolumeLimits:
     """Filters nodes by how many volumes each driver may attach there."""
 
     name: ClassVar[str] = NAME
+    looks_up: ClassVar[frozenset[str]] = frozenset(
+        {"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment"}
+    )
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:

@@ -130,6 +130,9 @@ class VolumeBinding(SelectiveScorePlugin):
     """Filters nodes by where the pod's claims are, or can be, bound."""
 
     name: ClassVar[str] = NAME
+    looks_up: ClassVar[frozenset[str]] = frozenset(
+        {"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity"}
+    )
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 

@@ -55,6 +55,7 @@ class VolumeRestrictions:
     """Filters nodes where a disk, or a claim anywhere, is taken."""
 
     name: ClassVar[str] = "VolumeRestrictions"
+    looks_up: ClassVar[frozenset[str]] = frozenset({"PersistentVolumeClaim"})
     reads: ClassVar[Reads] = Reads.USAGE | Reads.CLUSTER
 
     def concerns(self, pod: PodInfo) -> bool:

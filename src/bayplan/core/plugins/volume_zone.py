@@ -50,6 +50,7 @@ class VolumeZone:
     """Filters nodes by the zones of bound volumes."""
 
     name: ClassVar[str] = "VolumeZone"
+    looks_up: ClassVar[frozenset[str]] = frozenset({"PersistentVolumeClaim", "PersistentVolume", "StorageClass"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 
     def concerns(self, pod: PodInfo) -> bool:

@@ -40,6 +40,7 @@ class InterPodAffinity(SelectiveScorePlugin):
     """Keeps required terms, the pod's and those of the pods that run, and prefers what they all prefer."""
 
     name: ClassVar[str] = "InterPodAffinity"
+    looks_up: ClassVar[frozenset[str]] = frozenset({"Namespace"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 

@@ -41,6 +41,7 @@ class PodTopologySpread(SelectiveScorePlugin):
     """Rejects nodes whose domain is too full already, and prefers those in the emptier ones."""
 
     name: ClassVar[str] = "PodTopologySpread"
+    looks_up: ClassVar[frozenset[str]] = frozenset({"Service", "ReplicationController", "ReplicaSet", "StatefulSet"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 
