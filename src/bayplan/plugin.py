@@ -21,23 +21,16 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import (
     MAX_NODE_SCORE,
-    OWN_PODS_DECIDE,
     SKIP,
-    UNFORESEEN,
     AnsweringPlugin,
     BindPlugin,
     Failure,
     FilterPlugin,
-    ForesightPlugin,
     Found,
     NormalizePlugin,
-    OneRowFilter,
-    OneRowScore,
-    OtherNodes,
     Pending,
     PermitPlugin,
     Placement,
-    PodParts,
     PostBindPlugin,
     PostFiltered,
     PostFilterPlugin,
@@ -53,10 +46,8 @@ from bayplan.core.framework.contract import (
     Ready,
     ReservePlugin,
     ScorePlugin,
-    SelectivePlugin,
     Skip,
     State,
-    SureFilter,
     UnpreparedPlugin,
     UnreservePlugin,
     Wait,
@@ -72,6 +63,17 @@ from bayplan.core.framework.requeue import (
     EnqueueExtensions,
     EventResource,
     Hint,
+)
+from bayplan.core.framework.speed_hints import (
+    OWN_PODS_DECIDE,
+    UNFORESEEN,
+    ForesightPlugin,
+    OneRowFilter,
+    OneRowScore,
+    OtherNodes,
+    PodParts,
+    SelectivePlugin,
+    SureFilter,
 )
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unresolvable, unschedulable
 from bayplan.core.snapshot import View

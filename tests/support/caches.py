@@ -11,7 +11,12 @@ from bayplan.core.columns import ALL_ROWS, RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
-from bayplan.core.framework.contract import NormalizePlugin, PreScorePlugin, Ready, Skip
+from bayplan.core.framework.contract import (
+    NormalizePlugin,
+    PreScorePlugin,
+    Ready,
+    Skip,
+)
 from bayplan.core.framework.verdict import Code, Status
 from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object

@@ -18,7 +18,11 @@ from bayplan.core.columns import BoolArray, IntArray, RowArray, column_at, every
 from bayplan.core.columns.loops import Outline, Step, outline_of
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import Verdicts
-from bayplan.core.framework.contract import SKIP, FilterPlugin, State
+from bayplan.core.framework.contract import (
+    SKIP,
+    FilterPlugin,
+    State,
+)
 from bayplan.core.framework.profile import OneRow, Profile
 from bayplan.core.ground import Ground, Plain, following_scorers, sum_of_scores, weighted_one
 from bayplan.core.snapshot import View

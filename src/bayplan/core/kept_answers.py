@@ -28,7 +28,12 @@ from bayplan.core.filtering import (
     passing,
     take_failures,
 )
-from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
+from bayplan.core.framework.contract import (
+    SKIP,
+    Ready,
+    State,
+)
+from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.framework.verdict import SUCCESS, unresolvable
 from bayplan.core.grouped_scores import GroupedScores
 from bayplan.core.preemption.candidacy import Candidacy

@@ -20,14 +20,16 @@ from bayplan.core.columns.loops import Rule
 from bayplan.core.filtering import WhatIf
 from bayplan.core.framework.contract import (
     SKIP,
-    CompiledFilter,
-    CompiledScore,
-    OneRowFilter,
-    OneRowScore,
     Reads,
     Ready,
     Skip,
     State,
+)
+from bayplan.core.framework.speed_hints import (
+    CompiledFilter,
+    CompiledScore,
+    OneRowFilter,
+    OneRowScore,
     SureFilter,
 )
 from bayplan.model.node import Node

@@ -16,7 +16,12 @@ import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, row_array
 from bayplan.core.filtering import filter_pod
-from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads, Ready, Skip
+from bayplan.core.framework.contract import (
+    MAX_NODE_SCORE,
+    Reads,
+    Ready,
+    Skip,
+)
 from bayplan.core.framework.verdict import Status
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod

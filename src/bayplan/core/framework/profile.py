@@ -13,17 +13,9 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DEFAULT_PREEMPTION, DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
     BindPlugin,
-    CompiledFilter,
-    CompiledScore,
     FilterPlugin,
-    ForesightPlugin,
-    GroupingScorePlugin,
     NormalizePlugin,
-    OneRowFilter,
-    OneRowScore,
-    OtherNodes,
     PermitPlugin,
-    PodParts,
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
@@ -35,12 +27,22 @@ from bayplan.core.framework.contract import (
     Reads,
     ReservePlugin,
     ScorePlugin,
-    SelectivePlugin,
     State,
-    SureFilter,
 )
 from bayplan.core.framework.extender import Extender
 from bayplan.core.framework.group_plugins import NO_GROUP_PLUGINS, GroupPlugins
+from bayplan.core.framework.speed_hints import (
+    CompiledFilter,
+    CompiledScore,
+    ForesightPlugin,
+    GroupingScorePlugin,
+    OneRowFilter,
+    OneRowScore,
+    OtherNodes,
+    PodParts,
+    SelectivePlugin,
+    SureFilter,
+)
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.unprepared import UnpreparedFilter
 from bayplan.core.snapshot import View

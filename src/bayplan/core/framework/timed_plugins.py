@@ -15,7 +15,11 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from bayplan.core.framework.contract import SKIP, Pending, Wait
+from bayplan.core.framework.contract import (
+    SKIP,
+    Pending,
+    Wait,
+)
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import Hint
 from bayplan.core.framework.timing import PRE_ENQUEUE, StatusOf, Step, Stopwatch

@@ -11,7 +11,11 @@ from typing import ClassVar
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DEFAULT_PREEMPTION
-from bayplan.core.framework.contract import Failure, GroupFailure, PostFiltered
+from bayplan.core.framework.contract import (
+    Failure,
+    GroupFailure,
+    PostFiltered,
+)
 from bayplan.core.framework.verdict import Status
 from bayplan.core.snapshot import View
 

@@ -19,7 +19,13 @@ from bayplan.core.columns import FloatArray, IdArray, IntArray, RowArray, Rows, 
 from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
-from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, OtherNodes, PodParts, Reads, Skip
+from bayplan.core.framework.contract import (
+    MAX_NODE_SCORE,
+    SKIP,
+    Reads,
+    Skip,
+)
+from bayplan.core.framework.speed_hints import OtherNodes, PodParts
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import (
     Amounts,
@@ -61,6 +67,7 @@ class NodeResourcesBalancedAllocation:
     """Upstream: plugins/noderesources/balanced_allocation.go."""
 
     name: ClassVar[str] = "NodeResourcesBalancedAllocation"
+    prepares_scores_itself: ClassVar[bool] = True
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     pod_parts: ClassVar[PodParts] = PodParts.REQUESTS
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING

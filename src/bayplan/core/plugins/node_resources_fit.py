@@ -49,8 +49,13 @@ from bayplan.core.framework.args import (
     ResourceWeight,
     ShapePoint,
 )
-from bayplan.core.framework.contract import MAX_NODE_SCORE, OtherNodes, PodParts, Reads, Ready
+from bayplan.core.framework.contract import (
+    MAX_NODE_SCORE,
+    Reads,
+    Ready,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
+from bayplan.core.framework.speed_hints import OtherNodes, PodParts
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import (
@@ -145,6 +150,8 @@ class NodeResourcesFit:
     """Upstream: plugins/noderesources/fit.go."""
 
     name: ClassVar[str] = "NodeResourcesFit"
+    without_pre_filter: ClassVar[str] = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+    prepares_scores_itself: ClassVar[bool] = True
     looks_up: ClassVar[frozenset[str]] = frozenset({"ResourceClaim", "DeviceClass", "ResourceSlice"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE

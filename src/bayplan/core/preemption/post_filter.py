@@ -19,7 +19,15 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import histogram, nodes_available_message
 from bayplan.core.filtering import NOT_LOOKED_AT, Filtered, WhatIf
 from bayplan.core.framework.args import DEFAULT_PREEMPTION
-from bayplan.core.framework.contract import SKIP, Found, PostFiltered, PostFilterPlugin, Proposal, Skip, State
+from bayplan.core.framework.contract import (
+    SKIP,
+    Found,
+    PostFiltered,
+    PostFilterPlugin,
+    Proposal,
+    Skip,
+    State,
+)
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.timing import POST_FILTER, Stopwatch
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable

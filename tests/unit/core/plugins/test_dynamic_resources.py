@@ -22,7 +22,11 @@ from tests.support.devices import (
 from bayplan.core.actions import DeallocateClaim, ReleaseClaim
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS
-from bayplan.core.framework.contract import PreScorePlugin, Ready, Skip
+from bayplan.core.framework.contract import (
+    PreScorePlugin,
+    Ready,
+    Skip,
+)
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.plugins.dynamic_resources import DynamicResources
 from bayplan.core.plugins.dynamic_resources.post_filter import deallocate

@@ -14,7 +14,11 @@ from bayplan.core.actions import Emit
 from bayplan.core.columns import row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DEFAULT_PREEMPTION, DefaultPreemptionArgs
-from bayplan.core.framework.contract import Failure, PostFiltered, Proposal
+from bayplan.core.framework.contract import (
+    Failure,
+    PostFiltered,
+    Proposal,
+)
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Code, Status, unschedulable
 from bayplan.core.snapshot import View

@@ -30,10 +30,10 @@ from bayplan.core.framework.contract import (
     PreFiltered,
     Reads,
     Ready,
-    SelectiveScorePlugin,
     default_normalize,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
+from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.dynamic_resources.allocation import AllocationError, Search
 from bayplan.core.plugins.dynamic_resources.binding_conditions import (
@@ -109,6 +109,8 @@ class DynamicResources(SelectiveScorePlugin):
     """Filters and scores nodes by the devices they can give."""
 
     name: ClassVar[str] = DYNAMIC_RESOURCES
+    without_pre_filter: ClassVar[str] = STATE_NOT_FOUND
+    scores_unprepared: ClassVar[bool] = True
     looks_up: ClassVar[frozenset[str]] = frozenset({"ResourceClaim", "DeviceClass", "ResourceSlice"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
