@@ -73,7 +73,6 @@ from bayplan.core.framework.speed_hints import (
     OtherNodes,
     PodParts,
     SelectivePlugin,
-    SureFilter,
 )
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unresolvable, unschedulable
 from bayplan.core.snapshot import View
@@ -143,7 +142,6 @@ __all__ = [
     "Skip",
     "State",
     "Status",
-    "SureFilter",
     "UnpreparedPlugin",
     "UnreservePlugin",
     "View",

@@ -203,11 +203,6 @@ class Unconcerned(Few):
         return Ready(pod)
 
 
-class TooSure(Few):
-    def passes_everywhere(self, state: PodInfo, view: View) -> bool:
-        return True
-
-
 class ReadsUsageInSecret(Few):
     reads = Reads.NODE
 
@@ -491,7 +486,6 @@ BROKEN = [
     (FailsWithoutNodes, "empty", "in a cluster with no node it raises ValueError"),
     (TooHigh, "range", "final scores are 0 to 100, not [101"),
     (Unconcerned, "concerns", "concerns says no, yet pre_filter gives Ready"),
-    (TooSure, "sure", "passes_everywhere says yes, yet filter gives"),
     (ReadsUsageInSecret, "reads", "(add USAGE, or CLUSTER)"),
     (KeepsUsageInItsState, "reads", "an old state gives different answers than a new one"),
     (ReadsTheClusterInSecret, "reads", "(add USAGE, or CLUSTER)"),

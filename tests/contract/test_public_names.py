@@ -35,7 +35,7 @@ PUBLIC = {
         PreEnqueuePlugin QueueSortPlugin PreFilterPlugin FilterPlugin PostFilterPlugin PreScorePlugin ScorePlugin
         ReservePlugin PermitPlugin PreBindPlugin BindPlugin PostBindPlugin
         SelectivePlugin UnpreparedPlugin WhatIfPlugin ForesightPlugin UNFORESEEN OWN_PODS_DECIDE
-        NormalizePlugin OneRowFilter OneRowScore SureFilter UnreservePlugin AnsweringPlugin PreFlightPlugin
+        NormalizePlugin OneRowFilter OneRowScore UnreservePlugin AnsweringPlugin PreFlightPlugin
     """,
     "bayplan.testing": """
         check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders would_wake try_pod

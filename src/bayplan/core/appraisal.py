@@ -182,10 +182,9 @@ class Appraisal:
         """(rows,) which rows are not feasible; None: all are."""
         rejected: BoolArray | None = column_at(rows, ground.settled) if ground.any_settled else None
         for _, plugin, _, state in self.moving:
-            if not self._profile.sure_filters[plugin.name](state, view):
-                codes = plugin.filter(state, view, rows)
-                if np.count_nonzero(codes):
-                    rejected = codes != 0 if rejected is None else rejected | (codes != 0)
+            codes = plugin.filter(state, view, rows)
+            if np.count_nonzero(codes):
+                rejected = codes != 0 if rejected is None else rejected | (codes != 0)
         return rejected
 
 

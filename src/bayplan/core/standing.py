@@ -117,14 +117,6 @@ class Standing:
         if ranking is not None:
             ranking.lengthen(count, NOT_FEASIBLE)
 
-    def surely_passes(self, view: View) -> bool:
-        """Whether all nodes in question are known to pass the local filters that follow usage."""
-        # A generator would take longer than most of these answers.
-        for _, plugin, _, state in self._appraisal.moving:
-            if not self.profile.sure_filters[plugin.name](state, view):
-                return False
-        return True
-
     def fails_in(self, world: View, rows: RowArray) -> BoolArray:
         """(rows,) what does not pass the local filters that follow usage, where usage is another."""
         failed: BoolArray | None = None

@@ -41,7 +41,6 @@ from bayplan.core.framework.speed_hints import (
     OtherNodes,
     PodParts,
     SelectivePlugin,
-    SureFilter,
 )
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.unprepared import UnpreparedFilter
@@ -112,11 +111,6 @@ class Profile:
     def one_row_filters(self) -> dict[str, OneRow]:
         """What each filter says of a single row."""
         return {p.name: p.filter_one if isinstance(p, OneRowFilter) else _for_one_row(p.filter) for p in self.filter}
-
-    @cached_property
-    def sure_filters(self) -> dict[str, Callable[[State, View], bool]]:
-        """Those that may know that no node fails."""
-        return {p.name: p.passes_everywhere if isinstance(p, SureFilter) else _is_never_sure for p in self.filter}
 
     @cached_property
     def one_row_scores(self) -> dict[str, OneRow]:
@@ -284,10 +278,6 @@ def _other_nodes(plugin: object) -> OtherNodes | None:
 
 def _looks_at_images(plugin: object) -> bool:
     return OtherNodes.IMAGES in (_other_nodes(plugin) or OtherNodes.NOTHING)
-
-
-def _is_never_sure(state: State, view: View) -> bool:  # noqa: ARG001
-    return False
 
 
 def _as_it_is(pod: PodInfo, view: View, rows: RowArray) -> State:  # noqa: ARG001

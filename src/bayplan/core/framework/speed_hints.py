@@ -48,16 +48,6 @@ class SelectivePlugin(Protocol):
         """False: regardless of the cluster, PreFilter skips pods of this shape."""
 
 
-@runtime_checkable
-class SureFilter(Protocol):
-    """A filter plugin that may know, without checking each node, that no node fails."""
-
-    name: ClassVar[str]
-
-    def passes_everywhere(self, state: State, view: View) -> bool:
-        """True: `filter` returns 0 for every node. False if that is not so, or not known."""
-
-
 #: Returned by `foresee` for a node whose answer depends on which of its pods leave.
 UNFORESEEN = -(1 << 63)
 

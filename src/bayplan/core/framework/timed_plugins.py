@@ -143,18 +143,12 @@ def _of_codes(plugin: Any, answer: Any, arguments: tuple[Any, ...]) -> Code:
     return status.code
 
 
-def _of_certainty(answer: Any, _: tuple[Any, ...]) -> Code:
-    """A plugin that is not sure is asked about nodes next, and that is the call that counts."""
-    return _SUCCESS if answer else _SKIPPED
-
-
 #: Method -> extension point, how it is called, what its answer means.
 _METHODS: dict[str, tuple[str, Callable[..., Callable[..., Any]], Callable[..., Code]]] = {
     "pre_enqueue": (PRE_ENQUEUE, _outside, _of_answer),
     "pre_filter": ("PreFilter", _preparing, _of_answer),
     "filter": ("Filter", _deciding, _of_codes),
     "filter_one": ("Filter", _deciding, _of_codes),
-    "passes_everywhere": ("Filter", _preparing, _of_certainty),
     "pre_score": ("PreScore", _deciding, _of_answer),
     "score": ("Score", _deciding, _of_answer),
     "score_one": ("Score", _deciding, _of_answer),
