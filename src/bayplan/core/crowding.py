@@ -105,7 +105,7 @@ class CrowdedOut:
                 return False
             if self._any_failing:
                 self._failing[changed] = False
-            self._judge(changed[self.usage.crowded[changed]])
+            self._judge(changed.compress(self.usage.crowded.take(changed)))
             self._usage_position = log.position
         return True
 
@@ -120,6 +120,6 @@ class CrowdedOut:
     def _judge(self, rows: RowArray) -> None:
         if len(rows):
             failing = self._standing.fails_in(self.usage.world, rows)
-            if self._any_failing or np.count_nonzero(failing):
+            if failing is not None:
                 self._failing[rows] = failing
                 self._any_failing = True
