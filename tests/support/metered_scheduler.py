@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
+from bayplan.config.releases import release_named
 from bayplan.core.actions import Action, Bind, Evict
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, ObjectAdded
@@ -40,12 +41,19 @@ class Watched:
         *objects: Object,
         change: Callable[[Profile], Profile] = lambda profile: profile,
         safety: PreemptionSafety = UPSTREAM,
+        kubernetes_version: str = "1.37",
     ) -> None:
         self._ticks = 0
         self.metrics = Metrics(self._tick)
-        profiles = {name: change(profile) for name, profile in build_profiles(load_configuration(None)).items()}
+        configuration = load_configuration(None, release=release_named(kubernetes_version))
+        profiles = {name: change(profile) for name, profile in build_profiles(configuration).items()}
         self.scheduler = Scheduler(
-            profiles, queue_order(profiles), started_at=0, stopwatch=self.metrics.stopwatch, safety=safety
+            profiles,
+            queue_order(profiles),
+            started_at=0,
+            stopwatch=self.metrics.stopwatch,
+            gates=configuration.gates,
+            safety=safety,
         )
         self._driven = self.metrics.measured(self.scheduler)
         self.observer = self.metrics.watch(self.scheduler)

@@ -542,9 +542,9 @@ class Scheduler:
         """
         pods = (*self.queue.queued_pods(), *self._binding.pods())
         past = Past(pods, self.queue.nominations, self._binding.outbox, self._interrupted, now)
-        incoming = self.queue.figures.incoming
+        figures = self.queue.figures
         self._begin()
-        self.queue.figures.incoming = incoming
+        self.queue.figures.go_on(figures)
         self._binding.outbox += past.outbox
         return past
 

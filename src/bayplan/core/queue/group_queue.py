@@ -258,6 +258,10 @@ class GroupQueue:
             counts[queued_group.state] += len(queued_group.members)
         return counts
 
+    def group_counts(self) -> Counter[PodState]:
+        """Groups in each place."""
+        return Counter(queued_group.state for queued_group in self._groups.values())
+
     # ---------------------------------------------------------------- inside
 
     def _note_without_node(self, queued: QueuedPod) -> None:
@@ -345,6 +349,8 @@ class GroupQueue:
             self._gated.remove(queued_group)
 
     def _rest(self, queued_group: QueuedGroup, place: PodState, reason: str, now: int) -> None:
+        if queued_group.state is not place:
+            self._figures.incoming_groups[labels.NAMES[place], reason] += 1
         queued_group.state = place
         for queued in queued_group.members:
             self._place(queued, place, reason)
@@ -366,6 +372,7 @@ class GroupQueue:
         before = queued.state
         if before is not place:
             self._figures.incoming[labels.NAMES[place], reason] += 1
+            self._figures.incoming_members[labels.NAMES[place], reason] += 1
         if before not in PLACES:
             self._resting[queued.key] = queued
         queued.enter(place)
