@@ -147,6 +147,12 @@ class SchedulingQueue:
         """The place of another pod in the order of arrival."""
         return next(self._arrivals)
 
+    def take_over(self, before: SchedulingQueue, now: int) -> None:
+        """Go on counting where another queue has ended: for metrics, and the attempts on groups."""
+        self.figures.incoming = before.figures.incoming
+        if self.groups is not None and before.groups is not None:
+            self.groups.take_over(before.groups, now)
+
     def readmit(self, queued: QueuedPod, node_kept: str, now: int) -> None:
         """A pod that waited in another queue before: it is tried again once its backoff is over."""
         self._note_rejectors(queued)
@@ -475,6 +481,13 @@ class SchedulingQueue:
     def in_flight_events(self) -> Counter[str]:
         """Cluster events recorded for pods in flight, as `scheduler_inflight_events` has them."""
         return self._in_flight.event_labels()
+
+    def entity_counts(self) -> Counter[tuple[PodState, str]]:
+        """Pods without a group, and groups, in each place; the scheduler must know of groups."""
+        assert self.groups is not None
+        counts = Counter({(place, "Pod"): 0 for place in PLACES})
+        counts.update((queued.state, "Pod") for queued in list(self.resting.values()) if not queued.info.group)
+        return counts + Counter({(place, "PodGroup"): n for place, n in self.groups.group_counts().items()})
 
     def queued_pods(self) -> Iterator[QueuedPod]:
         """All pods, those in flight last."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from bayplan.core.scheduler import Scheduler
-from bayplan.serving.metrics import families
+from bayplan.serving.metrics import families, group_families
 from bayplan.serving.metrics.own import own_family
 from bayplan.serving.metrics.tallies import Labels, Reading
 
@@ -34,6 +34,11 @@ LOOPS = own_family("bayplan_preemption_loops_total", "counter", "Preempt-recreat
 
 def state_of(scheduler: Scheduler) -> tuple[Reading, ...]:
     guard = scheduler.guard
+    of_groups = (
+        (Reading(group_families.QUEUED_ENTITIES, lambda: _queued_entities(scheduler)),)
+        if scheduler.cache.gates.generic_workload
+        else ()
+    )
     # The queue is another one after the scheduler has started over.
     return (
         Reading(families.PENDING_PODS, lambda: {(place.value,): n for place, n in scheduler.queue.counts().items()}),
@@ -47,7 +52,12 @@ def state_of(scheduler: Scheduler) -> tuple[Reading, ...]:
         Reading(EVICTIONS, lambda: {(): guard.figures.evictions}),
         Reading(LOOPS, lambda: {(): guard.figures.loops}),
         Reading(PAUSED, lambda: {(): guard.paused_pairs(time.time_ns())}),
+        *of_groups,
     )
+
+
+def _queued_entities(scheduler: Scheduler) -> Mapping[Labels, float]:
+    return {(place.value, kind): number for (place, kind), number in scheduler.queue.entity_counts().items()}
 
 
 def _in_flight(scheduler: Scheduler) -> Mapping[Labels, float]:
