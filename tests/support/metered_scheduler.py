@@ -24,6 +24,7 @@ from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.serving.metrics.registry import Metrics
+from bayplan.worlds.live_observers import Observers
 from bayplan.worlds.shadow_findings import Agreement, Findings
 
 MILLISECOND = 1_000_000
@@ -42,21 +43,26 @@ class Watched:
         change: Callable[[Profile], Profile] = lambda profile: profile,
         safety: PreemptionSafety = UPSTREAM,
         kubernetes_version: str = "1.37",
+        gates: str = "",
     ) -> None:
         self._ticks = 0
         self.metrics = Metrics(self._tick)
-        configuration = load_configuration(None, release=release_named(kubernetes_version))
+        release = release_named(kubernetes_version)
+        configuration = load_configuration(None, gates, release=release, with_groups=True)
         profiles = {name: change(profile) for name, profile in build_profiles(configuration).items()}
+        of_groups = self.metrics.watch_groups() if gates else None
         self.scheduler = Scheduler(
             profiles,
             queue_order(profiles),
             started_at=0,
             stopwatch=self.metrics.stopwatch,
-            gates=configuration.gates,
             safety=safety,
+            gates=configuration.gates,
+            on_group_attempt=None if of_groups is None else of_groups.tried,
         )
         self._driven = self.metrics.measured(self.scheduler)
-        self.observer = self.metrics.watch(self.scheduler)
+        watching = self.metrics.watch(self.scheduler)
+        self.observer = Observers([watching] if of_groups is None else [watching, of_groups])
         self.now = SECOND
         for obj in objects:
             self.see(ObjectAdded(obj))

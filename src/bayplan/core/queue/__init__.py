@@ -147,6 +147,12 @@ class SchedulingQueue:
         """The place of another pod in the order of arrival."""
         return next(self._arrivals)
 
+    def take_over(self, before: SchedulingQueue, now: int) -> None:
+        """Go on counting where another queue has ended: for metrics, and the attempts on groups."""
+        self.figures.go_on(before.figures)
+        if self.groups is not None and before.groups is not None:
+            self.groups.take_over(before.groups, now)
+
     def readmit(self, queued: QueuedPod, node_kept: str, now: int) -> None:
         """A pod that waited in another queue before: it is tried again once its backoff is over."""
         self._note_rejectors(queued)

@@ -98,10 +98,13 @@ class Attempts:
     # ------------------------------------------------------------------ LiveObserver
 
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:
-        if decision.pod:
+        if decision.pod or decision.group:
             self._decisions.add(took_ns, (str(decision.outcome),))  # an enum is slow to hash
-            if decision.outcome is not _SKIPPED:
-                self._attempted(decision, now, took_ns)
+        if decision.pod and decision.outcome is not _SKIPPED:
+            self._attempted(decision, now, took_ns)
+        for member in decision.members:
+            if member.outcome is not _SKIPPED:
+                self._ended(member, now, took_ns, None)
         if self._under_way:
             for action in decision.actions:
                 if type(action) in _CONSEQUENCES:
@@ -145,14 +148,19 @@ class Attempts:
         steps = self._stopwatch.finish()
         is_timed = steps is not None and decision.message != NO_NODES  # then it ends before any extension point
         pre_bind_ns = self._timings.attempted(steps or (), outcome, profile) if is_timed else None
-        if outcome in (_ASSUMED, _WAITING):
-            self._found_a_node(decision, now, profile, pre_bind_ns)
-        else:
-            self._durations.add(took_ns, ("error" if outcome is _ERROR else "unschedulable", profile))
+        self._ended(decision, now, took_ns, pre_bind_ns)
         if outcome is _NOMINATED or _PREEMPTION_SAYS in decision.message:
             self._preemption_attempts.add()
         if outcome is _NOMINATED:
             self._preempts(decision, now)
+
+    def _ended(self, decision: Decision, now: int, took_ns: int, pre_bind_ns: int | None) -> None:
+        """An attempt on a pod, alone or with its group; one that found a node goes on."""
+        outcome, profile = decision.outcome, self._profile_of(decision.pod)
+        if outcome in (_ASSUMED, _WAITING):
+            self._found_a_node(decision, now, profile, pre_bind_ns)
+        else:
+            self._durations.add(took_ns, ("error" if outcome is _ERROR else "unschedulable", profile))
 
     def _found_a_node(self, decision: Decision, now: int, profile: str, pre_bind_ns: int | None) -> None:
         way = self._scheduler.on_the_way(decision.pod)
