@@ -90,7 +90,6 @@ class LocalAnswers:
         self._crowds = crowds
         self._few_nodes = few_nodes
         self._crowded_out: CrowdedOut | None = None  # for the priority asked about last
-        self.follow = standing.follow
         self._candidacies: dict[int, Candidacy] = {}  # by priority
         #: Of nodes that were tried with all filters, for the pods that did so last: their shape and priority, and when.
         self._tried: tuple[tuple[int, ...], Candidacy] | None = None
@@ -99,6 +98,10 @@ class LocalAnswers:
         pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
         states = [*standing.states, *[SKIP] * len(profile.later_filters)]
         self._filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
+
+    def follow(self, view: View) -> bool:
+        """Bring the standing up to date; False when it has to be made anew."""
+        return self.standing.follow(view)
 
     @property
     def candidacy_count(self) -> int:
@@ -212,7 +215,10 @@ class KeptAnswers:
     def rest_on(self, local: LocalAnswers) -> None:
         """What the local plugins say, from now on."""
         self.local = local
-        self.follow = local.follow
+
+    def follow(self, view: View) -> bool:
+        """Bring what the local plugins say up to date; False when it has to be made anew."""
+        return self.local.standing.follow(view)
 
     def decide(self, pod: PodInfo, view: View) -> Choice | None:
         """None when the straight line has to be taken. Has followed, and there is no answer from before."""
