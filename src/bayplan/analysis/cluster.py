@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.capacity import Capacity
     from bayplan.analysis.answers.changes import Given
     from bayplan.analysis.answers.drain import Draining
-    from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
+    from bayplan.analysis.answers.exposure.answer import Exposure, ExposureRanking
     from bayplan.analysis.answers.fixing.answer import Fixes
     from bayplan.analysis.answers.least_disruption import LeastDisruption
     from bayplan.analysis.answers.moving.consolidate import Consolidation
@@ -483,7 +483,7 @@ class Cluster(Shown, ClusterObjects):
         priority_class: str = "",
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
-    ) -> Ranking:
+    ) -> ExposureRanking:
         """The workloads whose pods are evicted most easily, most exposed first; all, or of a namespace or class."""
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.exposure.ranking import ranking_of  # noqa: PLC0415

@@ -23,7 +23,7 @@ from bayplan.core.filtering import (
     Filtered,
     PreFilterResult,
     Verdicts,
-    WhatIf,
+    WhatIfWorlds,
     nominated_pods,
     passing,
     take_failures,
@@ -156,7 +156,7 @@ class LocalAnswers:
         """What the local filters say where nodes must have room for the nominated pods as well."""
         plain = self._filtered
         verdicts = Verdicts(plain.verdicts.rejected_by.copy(), plain.verdicts.codes.copy())
-        full = WhatIf(plain.plugins, plain.states, view)
+        full = WhatIfWorlds(plain.plugins, plain.states, view)
         full.shift(*nominated, +1)
         crowded = distinct(nominated[1])
         take_failures(verdicts, crowded, full.filter(crowded))
@@ -348,7 +348,7 @@ class KeptAnswers:
         if not matter.any():
             return
         crowded = distinct(node_rows[matter])
-        full = WhatIf(self.profile.filter, [*self.local.standing.states, *states], view)
+        full = WhatIfWorlds(self.profile.filter, [*self.local.standing.states, *states], view)
         full.shift(pod_rows[matter], node_rows[matter], +1)
         passed[crowded] = full.filter(crowded).passed
 

@@ -58,7 +58,7 @@ _NEARLY_EVERYTHING = tuple(
         EventResource.POD_GROUP,
     )
 )
-#: The same where nothing may be missed.
+#: What such a plugin hears of where no wake-up may be missed.
 _EVERYTHING = tuple(
     ClusterEventWithHint(ClusterEvent(resource, ActionType.ALL))
     for resource in EventResource
