@@ -2,14 +2,16 @@
 
 A dry run on a node looks at that node alone as long as only local filters are in play. After a preemption one node has
 changed, so one node is tried again; the choice is then made over the numbers kept for all nodes. The answers equal
-those of a full search. Where other filters are in play, `foresight` makes the choice from what is kept here; for its
-sake nodes that pass the local filters are tried, too. The record of how answers came about is not kept: `search` makes
-it when somebody asks.
+those of a full search. A node that cannot be cheaper than another, since not even its least important pod would be, is
+tried only when that other is gone. Where other filters are in play, `foresight` makes the choice from what is kept here;
+for its sake nodes that pass the local filters are tried, too. The record of how answers came about is not kept: `search`
+makes it when somebody asks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +28,6 @@ from bayplan.core.preemption.candidates import (
     candidates_of,
     dry_run,
     expected_a_victim,
-    has_pods_below,
 )
 from bayplan.core.preemption.few_nodes import Demands, FewNodes, StillFailing, demands_alone
 from bayplan.core.preemption.potential import is_potential, potential_rows
@@ -38,9 +39,15 @@ SIGNS = np.array([[1 if lowest_wins else -1] for _, lowest_wins in CRITERIA])
 #: The value of a node that is no candidate: worse than any other.
 WORST = np.iinfo(np.int64).max
 
-#: What trying a node came to.
-NOT_TRIED, CANDIDATE, NO_PODS_BELOW, STILL_FAILING, UNHARMED = range(5)
+#: What trying a node came to. Those that are PUT_OFF are tried once it may matter, and have values that are at least as
+#: good as theirs.
+NOT_TRIED, CANDIDATE, NO_PODS_BELOW, STILL_FAILING, UNHARMED, PUT_OFF = range(6)
 
+#: Fewer rows are tried at once: to put them off takes longer.
+PUT_OFF_MIN = 4
+
+#: After so many rounds of trying nodes that look cheapest, all that were put off are tried.
+ROUNDS_MAX = 8
 
 #: Answers that are known beside those of the present, at most.
 KNOWN_MAX = 10_000
@@ -75,6 +82,7 @@ class Candidacy:
         self._few_nodes = few_nodes or FewNodes()
         self._demanding: Sequence[State] | None = None  # states that the demands are good for
         self._demands: Demands | None = None
+        self._priority = 0  # of the preemptor
         self._versions: list[int] = []  # of the rows, when they were tried
         #: Answers by row and version, of nodes that will be again what they were: see `NodeTable.trial`.
         self._known: dict[tuple[int, int], _Answer] = {}
@@ -106,7 +114,8 @@ class Candidacy:
             before, now = self._versions[row], nodes.versions[row]
             if before == now:
                 continue
-            if nodes.trial_version is not None and before <= nodes.trial_version:
+            is_back_later = nodes.trial_version is not None and before <= nodes.trial_version
+            if is_back_later and self.outcomes.item(row) != PUT_OFF:
                 self._keep(row, before)
             self._versions[row] = now
             known = self._known.get((row, now))
@@ -148,6 +157,7 @@ class Candidacy:
         self._lasting[rows] = lasting
         if len(again):
             self._try_again(pod, view, filtered, again)
+            self.complete()
             self._lasting[again[self.still_failing.codes[again] < 0]] = False  # errors, known to this outcome alone
         self._positions = _positions(nodes)
 
@@ -177,50 +187,71 @@ class Candidacy:
         self._view, self._filtered = view, filtered
 
     def _try_few_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: list[int]) -> None:
-        """Try a few rows with plain numbers. Mostly no answer changes, and what follows from all of them stays."""
+        """Try a few rows, if possible with plain numbers. Mostly no answer changes, and what follows from all stays."""
         before = [self._answer(row) for row in rows]
         to_try: list[int] = []
+        for_plain_numbers: list[int] = []
         demands = None if len(view.nominated) else self._demands_of(filtered)
         for row in rows:
-            if self.outcomes.item(row) == CANDIDATE:
+            if self.outcomes.item(row) in (CANDIDATE, PUT_OFF):
                 self.values[:, row] = WORST
             self.outcomes[row] = NOT_TRIED
             if is_potential(filtered, view, row, or_passing=True):
-                if not has_pods_below(view, row, pod.priority):
+                least = self._few_nodes.least_important(view, row)
+                if least is None or least.priority >= pod.priority:
                     self.outcomes[row] = NO_PODS_BELOW
-                elif demands is None or not self._try_one(pod, view, filtered, demands, row):
+                elif demands is not None and _is_for_plain_numbers(view, filtered, demands, row):
+                    for_plain_numbers.append(row)
+                else:
                     to_try.append(row)
+        self._view, self._filtered, self._priority = view, filtered, pod.priority
         if to_try:
             self._try(pod, view, filtered, row_array(to_try))
-        self._view, self._filtered = view, filtered
+        has_candidates = self._tied_rows is None or len(self._tied_rows) > 0
+        if has_candidates and len(for_plain_numbers) >= PUT_OFF_MIN:
+            self._put_off(for_plain_numbers)
+        else:
+            self._try_rows(for_plain_numbers)
         after = [self._answer(row) for row in rows]
         if after != before:
             self._failures = None
-        if any(outcome == CANDIDATE for outcome, *_ in (*before, *after)):
+        if any(outcome in (CANDIDATE, PUT_OFF) for outcome, *_ in (*before, *after)):
             self._tied_rows = None
+
+    def _put_off(self, rows: list[int]) -> None:
+        for row in rows:
+            least = self._few_nodes.least_important(self._view, row)
+            assert least is not None, "there are pods below"
+            self.outcomes[row] = PUT_OFF
+            self.values[:, row] = least.values
 
     def _demands_of(self, filtered: Filtered) -> Demands | None:
         if filtered.states is not self._demanding:
             self._demanding, self._demands = filtered.states, demands_alone(filtered)
         return self._demands
 
-    def _try_one(self, pod: PodInfo, view: View, filtered: Filtered, demands: Demands, row: int) -> bool:
-        """Try a row with plain numbers; False: that takes array code."""
-        pods = view.pods
-        if pods.own_schedulers is not None or filtered.verdicts.rejected_by.item(row) not in (PASSED, demands.position):
-            return False
-        tried = self._few_nodes.try_node(view, demands, row, pod.priority)
-        if isinstance(tried, StillFailing):
-            self.outcomes[row] = STILL_FAILING
-            self.still_failing.rejected_by[row] = demands.position
-            self.still_failing.codes[row] = tried.code
-            return True
-        self.outcomes[row] = CANDIDATE if tried.victims else UNHARMED
-        if tried.victims:
-            self.values[:, row] = tried.values
-            self.values[:, row] *= SIGNS[:, 0]
-            self._victims[row] = row_array(tried.victims)
-        return True
+    def complete(self) -> None:
+        """Try all rows that were put off."""
+        self._try_rows((self.outcomes == PUT_OFF).nonzero()[0].tolist())
+
+    def _try_rows(self, rows: list[int]) -> None:
+        """Try rows with plain numbers."""
+        demands = self._demands
+        for row in rows:
+            assert demands is not None, "plain numbers apply"
+            tried = self._few_nodes.try_node(self._view, demands, row, self._priority)
+            self.values[:, row] = WORST
+            if isinstance(tried, StillFailing):
+                self.outcomes[row] = STILL_FAILING
+                self.still_failing.rejected_by[row] = demands.position
+                self.still_failing.codes[row] = tried.code
+            elif tried.victims:
+                self.outcomes[row] = CANDIDATE
+                self.values[:, row] = tried.values
+                self.values[:, row] *= SIGNS[:, 0]
+                self._victims[row] = row_array(tried.victims)
+            else:
+                self.outcomes[row] = UNHARMED
 
     def _answer(self, row: int) -> tuple[int, int, int]:
         """What failures are counted from."""
@@ -230,9 +261,20 @@ class Candidacy:
     @property
     def tied_rows(self) -> RowArray:
         if self._tied_rows is None:
-            candidate_rows = (self.outcomes == CANDIDATE).nonzero()[0]
-            self._tied_rows = cheapest(candidate_rows, self.values, others_are_worst=True)
+            self._tied_rows = self._cheapest_rows()
         return self._tied_rows
+
+    def _cheapest_rows(self) -> RowArray:
+        """Of the rows that were put off, only those are tried that look as cheap as the cheapest candidate."""
+        for number in count():
+            is_put_off = self.outcomes == PUT_OFF
+            rows = ((self.outcomes == CANDIDATE) | is_put_off).nonzero()[0]
+            found = cheapest(rows, self.values, others_are_worst=True)
+            looks_cheap = found[is_put_off[found]]
+            if not len(looks_cheap):
+                return found
+            self._try_rows((looks_cheap if number < ROUNDS_MAX else is_put_off.nonzero()[0]).tolist())
+        raise AssertionError("rounds end")
 
     def share_errors(self, filtered: Filtered) -> None:
         """Tell another outcome of filtering what the errors among the verdicts here say."""
@@ -245,6 +287,7 @@ class Candidacy:
 
     def failures(self) -> tuple[tuple[Status, int], ...]:
         if self._failures is None:
+            self.complete()
             every = every_row(len(self.outcomes))
             self._failures = tuple(self.failures_on(every, self._filtered, self._view))
         return self._failures
@@ -274,6 +317,11 @@ class Candidacy:
         self.values[:, candidates.rows] = criteria_of(candidates, view) * SIGNS
         for position, row in enumerate(candidates.rows.tolist()):
             self._victims[row] = candidates.victims_of(position)
+
+
+def _is_for_plain_numbers(view: View, filtered: Filtered, demands: Demands, row: int) -> bool:
+    """Whether nothing but the demands has a say on the row."""
+    return view.pods.own_schedulers is None and filtered.verdicts.rejected_by.item(row) in (PASSED, demands.position)
 
 
 def cheapest(candidate_rows: RowArray, values: IntArray, *, others_are_worst: bool) -> RowArray:
