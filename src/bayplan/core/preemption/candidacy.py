@@ -11,7 +11,6 @@ makes it when somebody asks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ from bayplan.core.preemption.candidates import (
     dry_run,
     expected_a_victim,
 )
-from bayplan.core.preemption.few_nodes import Demands, FewNodes, StillFailing, demands_alone
+from bayplan.core.preemption.few_nodes import Demands, FewNodes, LeastImportant, StillFailing, demands_alone
 from bayplan.core.preemption.potential import is_potential, potential_rows
 from bayplan.core.preemption.select import CRITERIA, criteria_of
 from bayplan.core.snapshot import View
@@ -45,6 +44,9 @@ NOT_TRIED, CANDIDATE, NO_PODS_BELOW, STILL_FAILING, UNHARMED, PUT_OFF = range(6)
 
 #: Fewer rows are tried at once: to put them off takes longer.
 PUT_OFF_MIN = 4
+
+#: Of more rows all are tried at once: to look at them one by one takes longer.
+PUT_OFF_MAX = 1_000
 
 #: After so many rounds of trying nodes that look cheapest, all that were put off are tried.
 ROUNDS_MAX = 8
@@ -79,10 +81,10 @@ class Candidacy:
         self._positions: tuple[int, int] | None = None  # how far the nodes' logs were read
         self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `follow_some`
         self._tied_rows: RowArray | None = None
+        self._best: tuple[int, ...] | None = None  # values of the tied rows
         self._few_nodes = few_nodes or FewNodes()
         self._demanding: Sequence[State] | None = None  # states that the demands are good for
         self._demands: Demands | None = None
-        self._priority = 0  # of the preemptor
         self._versions: list[int] = []  # of the rows, when they were tried
         #: Answers by row and version, of nodes that will be again what they were: see `NodeTable.trial`.
         self._known: dict[tuple[int, int], _Answer] = {}
@@ -109,7 +111,6 @@ class Candidacy:
     def _recall(self, nodes: NodeTable, rows: RowArray) -> RowArray:
         """Answers for rows that are what they were some time ago; those that are not are returned."""
         unknown: list[int] = []
-        recalled = False
         for row in rows.tolist():
             before, now = self._versions[row], nodes.versions[row]
             if before == now:
@@ -121,12 +122,18 @@ class Candidacy:
             known = self._known.get((row, now))
             if known is None:
                 unknown.append(row)
-            else:
-                recalled = True
-                self._put(row, known)
-        if recalled:
-            self._tied_rows = self._failures = None
+                continue
+            self._failures = None
+            self._reconsider(row)
+            self._put(row, known)
+            self._reconsider(row)
         return row_array(unknown)
+
+    def _reconsider(self, row: int) -> None:
+        """The choice has to be made again if the row has, or had, a part in it."""
+        if self._tied_rows is not None and self.outcomes.item(row) in (CANDIDATE, PUT_OFF):
+            if self._best is None or tuple(self.values[:, row].tolist()) <= self._best:
+                self._tied_rows = None
 
     def _keep(self, row: int, version: int) -> None:
         if len(self._known) >= KNOWN_MAX:
@@ -157,7 +164,7 @@ class Candidacy:
         self._lasting[rows] = lasting
         if len(again):
             self._try_again(pod, view, filtered, again)
-            self.complete()
+            self.complete(pod)
             self._lasting[again[self.still_failing.codes[again] < 0]] = False  # errors, known to this outcome alone
         self._positions = _positions(nodes)
 
@@ -180,66 +187,82 @@ class Candidacy:
             return
         self.outcomes[rows] = NOT_TRIED
         self.values[:, rows] = WORST
-        potential = potential_rows(filtered, view, rows, or_passing=True)
-        if len(potential):
-            self._try(pod, view, filtered, potential)
         self._tied_rows = self._failures = None
         self._view, self._filtered = view, filtered
+        potential = potential_rows(filtered, view, rows, or_passing=True)
+        if len(potential) <= PUT_OFF_MAX:
+            self._try_or_put_off(pod, potential.tolist())
+        else:
+            self._try(pod, potential)
 
     def _try_few_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: list[int]) -> None:
         """Try a few rows, if possible with plain numbers. Mostly no answer changes, and what follows from all stays."""
         before = [self._answer(row) for row in rows]
-        to_try: list[int] = []
-        for_plain_numbers: list[int] = []
-        demands = None if len(view.nominated) else self._demands_of(filtered)
         for row in rows:
+            self._reconsider(row)
             if self.outcomes.item(row) in (CANDIDATE, PUT_OFF):
                 self.values[:, row] = WORST
             self.outcomes[row] = NOT_TRIED
-            if is_potential(filtered, view, row, or_passing=True):
-                least = self._few_nodes.least_important(view, row)
-                if least is None or least.priority >= pod.priority:
-                    self.outcomes[row] = NO_PODS_BELOW
-                elif demands is not None and _is_for_plain_numbers(view, filtered, demands, row):
-                    for_plain_numbers.append(row)
-                else:
-                    to_try.append(row)
-        self._view, self._filtered, self._priority = view, filtered, pod.priority
-        if to_try:
-            self._try(pod, view, filtered, row_array(to_try))
-        has_candidates = self._tied_rows is None or len(self._tied_rows) > 0
-        if has_candidates and len(for_plain_numbers) >= PUT_OFF_MIN:
-            self._put_off(for_plain_numbers)
-        else:
-            self._try_rows(for_plain_numbers)
-        after = [self._answer(row) for row in rows]
-        if after != before:
-            self._failures = None
-        if any(outcome in (CANDIDATE, PUT_OFF) for outcome, *_ in (*before, *after)):
-            self._tied_rows = None
-
-    def _put_off(self, rows: list[int]) -> None:
+        self._view, self._filtered = view, filtered
+        self._try_or_put_off(pod, [row for row in rows if is_potential(filtered, view, row, or_passing=True)])
         for row in rows:
-            least = self._few_nodes.least_important(self._view, row)
-            assert least is not None, "there are pods below"
-            self.outcomes[row] = PUT_OFF
-            self.values[:, row] = least.values
+            self._reconsider(row)
+        if [self._answer(row) for row in rows] != before:
+            self._failures = None
+
+    def _try_or_put_off(self, pod: PodInfo, rows: list[int]) -> None:
+        """Rows where victims would help, if there are any."""
+        view, filtered = self._view, self._filtered
+        to_try: list[int] = []
+        for_plain_numbers: list[tuple[int, LeastImportant]] = []
+        demands = None if len(view.nominated) else self._demands_of(filtered)
+        for row in rows:
+            least = self._few_nodes.least_important(view, row)
+            if least is None or least.priority >= pod.priority:
+                self.outcomes[row] = NO_PODS_BELOW
+            elif demands is not None and _is_for_plain_numbers(view, filtered, demands, row):
+                for_plain_numbers.append((row, least))
+            else:
+                to_try.append(row)
+        if to_try:
+            self._try(pod, row_array(to_try))
+        now = []
+        for row, least in for_plain_numbers:
+            if self._is_to_be_put_off(least, len(for_plain_numbers)):
+                self.outcomes[row] = PUT_OFF
+                self.values[:, row] = least.values
+            else:
+                now.append(row)
+        self._try_numbers(pod, now)
+
+    def _is_to_be_put_off(self, least: LeastImportant, count: int) -> bool:
+        """Whether a row cannot be among the cheapest, or many have to be looked at for that."""
+        if self._tied_rows is None:
+            return count >= PUT_OFF_MIN
+        return self._best is not None and least.values > self._best
 
     def _demands_of(self, filtered: Filtered) -> Demands | None:
         if filtered.states is not self._demanding:
             self._demanding, self._demands = filtered.states, demands_alone(filtered)
         return self._demands
 
-    def complete(self) -> None:
+    def complete(self, pod: PodInfo) -> None:
         """Try all rows that were put off."""
-        self._try_rows((self.outcomes == PUT_OFF).nonzero()[0].tolist())
+        self._try_put_off(pod, (self.outcomes == PUT_OFF).nonzero()[0])
 
-    def _try_rows(self, rows: list[int]) -> None:
+    def _try_put_off(self, pod: PodInfo, rows: RowArray) -> None:
+        if len(rows) <= FEW_ROWS:
+            self._try_numbers(pod, rows.tolist())
+            return
+        self.values[:, rows] = WORST
+        self._try(pod, rows)
+
+    def _try_numbers(self, pod: PodInfo, rows: list[int]) -> None:
         """Try rows with plain numbers."""
         demands = self._demands
         for row in rows:
             assert demands is not None, "plain numbers apply"
-            tried = self._few_nodes.try_node(self._view, demands, row, self._priority)
+            tried = self._few_nodes.try_node(self._view, demands, row, pod.priority)
             self.values[:, row] = WORST
             if isinstance(tried, StillFailing):
                 self.outcomes[row] = STILL_FAILING
@@ -258,23 +281,26 @@ class Candidacy:
         failing = self.still_failing
         return self.outcomes.item(row), failing.rejected_by.item(row), failing.codes.item(row)
 
+    def choose(self, pod: PodInfo) -> None:
+        """Find the cheapest rows. Of those that were put off, only such are tried that look as cheap as any."""
+        tries = 0
+        while self._tied_rows is None:
+            rows = ((self.outcomes == CANDIDATE) | (self.outcomes == PUT_OFF)).nonzero()[0]
+            found = cheapest(rows, self.values, others_are_worst=True)
+            looks_cheap = found[self.outcomes[found] == PUT_OFF]
+            if not len(looks_cheap):
+                self._tied_rows = found
+                self._best = tuple(self.values[:, found[0]].tolist()) if len(found) else None
+            elif tries < ROUNDS_MAX:
+                self._try_put_off(pod, looks_cheap)
+                tries += 1
+            else:
+                self.complete(pod)
+
     @property
     def tied_rows(self) -> RowArray:
-        if self._tied_rows is None:
-            self._tied_rows = self._cheapest_rows()
+        assert self._tied_rows is not None, "they were chosen"
         return self._tied_rows
-
-    def _cheapest_rows(self) -> RowArray:
-        """Of the rows that were put off, only those are tried that look as cheap as the cheapest candidate."""
-        for number in count():
-            is_put_off = self.outcomes == PUT_OFF
-            rows = ((self.outcomes == CANDIDATE) | is_put_off).nonzero()[0]
-            found = cheapest(rows, self.values, others_are_worst=True)
-            looks_cheap = found[is_put_off[found]]
-            if not len(looks_cheap):
-                return found
-            self._try_rows((looks_cheap if number < ROUNDS_MAX else is_put_off.nonzero()[0]).tolist())
-        raise AssertionError("rounds end")
 
     def share_errors(self, filtered: Filtered) -> None:
         """Tell another outcome of filtering what the errors among the verdicts here say."""
@@ -287,7 +313,6 @@ class Candidacy:
 
     def failures(self) -> tuple[tuple[Status, int], ...]:
         if self._failures is None:
-            self.complete()
             every = every_row(len(self.outcomes))
             self._failures = tuple(self.failures_on(every, self._filtered, self._view))
         return self._failures
@@ -303,8 +328,11 @@ class Candidacy:
         for row in rows[outcomes == UNHARMED].tolist():
             yield expected_a_victim(view, row), 1
 
-    def _try(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
-        tried = dry_run(pod, view, filtered, rows)
+    def _try(self, pod: PodInfo, rows: RowArray) -> None:
+        if not len(rows):
+            return
+        view = self._view
+        tried = dry_run(pod, view, self._filtered, rows)
         self.outcomes[tried.without_victims] = NO_PODS_BELOW
         self.outcomes[tried.unharmed] = UNHARMED
         self.outcomes[tried.failing_rows] = STILL_FAILING

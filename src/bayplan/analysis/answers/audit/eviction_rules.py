@@ -96,7 +96,7 @@ def _daemons(audited: Audited) -> Iterator[Finding]:
 def _strongest(audited: Audited) -> tuple[int, str] | None:
     """The highest priority of a pod that may preempt and is no daemon, and who has it."""
     found: tuple[int, str] | None = None
-    for template in audited.templates():
+    for template in audited.templates:
         spec = template.spec
         if isinstance(template.object, DaemonSet) or spec.preemption_policy == PREEMPT_NEVER:
             continue
