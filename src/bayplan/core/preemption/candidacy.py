@@ -2,10 +2,10 @@
 
 A dry run on a node looks at that node alone as long as only local filters are in play. After a preemption one node has
 changed, so one node is tried again; the choice is then made over the numbers kept for all nodes. The answers equal
-those of a full search. A node that cannot be cheaper than another, since not even its least important pod would be, is
-tried only when that other is gone. Where other filters are in play, `foresight` makes the choice from what is kept here;
-for its sake nodes that pass the local filters are tried, too. The record of how answers came about is not kept: `search`
-makes it when somebody asks.
+those of a full search. A node whose least important pod would already cost more than the best candidate's victims is
+not tried until that candidate is gone. Where other filters are in play, `foresight` makes the choice from what is kept
+here; for its sake nodes that pass the local filters are tried, too. The record of how answers came about is not kept:
+`search` makes it when somebody asks.
 """
 
 from __future__ import annotations
@@ -131,9 +131,10 @@ class Candidacy:
 
     def _reconsider(self, row: int) -> None:
         """The choice has to be made again if the row has, or had, a part in it."""
-        if self._tied_rows is not None and self.outcomes.item(row) in (CANDIDATE, PUT_OFF):
-            if self._best is None or tuple(self.values[:, row].tolist()) <= self._best:
-                self._tied_rows = None
+        if self._tied_rows is None or self.outcomes.item(row) not in (CANDIDATE, PUT_OFF):
+            return
+        if self._best is None or tuple(self.values[:, row].tolist()) <= self._best:
+            self._tied_rows = None
 
     def _keep(self, row: int, version: int) -> None:
         if len(self._known) >= KNOWN_MAX:
