@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
-from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
+from bayplan.config.releases import release_named
 from bayplan.core.actions import Action, Bind, Evict
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, ObjectAdded
@@ -42,11 +42,12 @@ class Watched:
         *objects: Object,
         change: Callable[[Profile], Profile] = lambda profile: profile,
         safety: PreemptionSafety = UPSTREAM,
+        kubernetes_version: str = "1.37",
         gates: str = "",
     ) -> None:
         self._ticks = 0
         self.metrics = Metrics(self._tick)
-        release = RELEASES["1.37"] if gates else DEFAULT_RELEASE
+        release = release_named(kubernetes_version)
         configuration = load_configuration(None, gates, release=release, with_groups=True)
         profiles = {name: change(profile) for name, profile in build_profiles(configuration).items()}
         of_groups = self.metrics.watch_groups() if gates else None

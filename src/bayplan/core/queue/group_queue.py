@@ -267,10 +267,8 @@ class GroupQueue:
         return counts
 
     def group_counts(self) -> Counter[PodState]:
-        """Groups in each place; those that are incomplete by name only."""
-        counts = Counter(queued_group.state for queued_group in list(self._groups.values()))
-        counts[_INCOMPLETE] = len(self._incomplete)
-        return counts
+        """Groups in each place, without those of which no PodGroup is known."""
+        return Counter(queued_group.state for queued_group in list(self._groups.values()))
 
     # ---------------------------------------------------------------- inside
 
@@ -369,6 +367,8 @@ class GroupQueue:
             self._gated.remove(queued_group)
 
     def _rest(self, queued_group: QueuedGroup, place: PodState, reason: str, now: int) -> None:
+        if queued_group.state is not place:
+            self._figures.incoming_groups[labels.NAMES[place], reason] += 1
         queued_group.state = place
         for queued in queued_group.members:
             self._place(queued, place, reason)
@@ -390,6 +390,7 @@ class GroupQueue:
         before = queued.state
         if before is not place:
             self._figures.incoming[labels.NAMES[place], reason] += 1
+            self._figures.incoming_members[labels.NAMES[place], reason] += 1
         if before not in PLACES:
             self._resting[queued.key] = queued
         queued.enter(place)

@@ -1,4 +1,4 @@
-"""Upstream's families: names, types, labels and buckets as kube-scheduler v1.36 has them.
+"""Upstream's families: names, types, labels and buckets as kube-scheduler v1.36 and v1.37 have them.
 
 Only those that mean something here. Which numbers go into them is said where they are filled, and what differs from
 upstream's meaning in docs/guide/metrics.md.
@@ -134,6 +134,25 @@ QUEUE_INCOMING = Family(
     "Pods that came to a place of the queue, by what brought them.",
     ("queue", "event"),
 )
+QUEUED_ENTITIES = Family(
+    "scheduler_queued_entities",
+    "gauge",
+    "What waits by itself, by place: pods that belong to no group, and pod groups.",
+    ("queue", "type"),
+)
+QUEUE_INCOMING_ENTITIES = Family(
+    "scheduler_queue_incoming_entities_total",
+    "counter",
+    "Pods that belong to no group, and pod groups, that came to a place of the queue, by what brought them.",
+    ("queue", "event", "type"),
+)
+CLAIM_CREATES = Family(
+    "dynamic_resource_allocation_resourceclaim_creates_total",
+    "counter",
+    "ResourceClaims that were to be created for extended resources.",
+    ("status", "admin_access", "owner_api_group", "owner_api_kind"),
+)
+CLAIM_CREATES_1_36 = Family("scheduler_resourceclaim_creates_total", "counter", CLAIM_CREATES.help, ("status",))
 IN_FLIGHT_EVENTS = Family(
     "scheduler_inflight_events",
     "gauge",

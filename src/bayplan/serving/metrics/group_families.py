@@ -50,9 +50,3 @@ PLACEMENT_EVALUATIONS = Family(
     "Placements that were tried for pod groups, by result: feasible or infeasible.",
     ("result", "profile"),
 )
-QUEUED_ENTITIES = Family(
-    "scheduler_queued_entities",
-    "gauge",
-    "Pods without a group, and pod groups, that wait, by place.",
-    ("queue", "type"),
-)
