@@ -17,14 +17,11 @@ from bayplan.core.filtering import PreFilterResult, filter_nodes, filter_states,
 from bayplan.core.framework.contract import SKIP
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError
-from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
 from bayplan.core.preemption.post_filter import first_by_name
 from bayplan.core.scoring import Scored, score_nodes
 from bayplan.core.snapshot import View
 from bayplan.model import structs
 from bayplan.model.pod import Pod
-
-_NEVER = "Never"
 
 
 @dataclass(slots=True, eq=False)
@@ -53,7 +50,7 @@ class Tried:
     tied_rows: RowArray | None = None  # nodes with the same total, where there was a choice
     rejectors: tuple[str, ...] = ()
     skipped: frozenset[str] = frozenset()  # plugins whose PreFilter had nothing to do for it
-    asked_about_devices: bool = False  # the PreFilter of DynamicResources was reached
+    reached: frozenset[str] = frozenset()  # plugins whose PreFilter was asked
     loses_nomination: bool = False  # what it needs could not be reserved
 
     @property
@@ -85,7 +82,7 @@ class _Attempt:
             tried = Tried(self.member, Code.ERROR, error.message)
         if self.pre is not None:
             tried.skipped = frozenset(name for name, state in self.pre.states.items() if state is SKIP)
-            tried.asked_about_devices = DYNAMIC_RESOURCES in self.pre.ran
+            tried.reached = frozenset(self.pre.ran)
         return tried
 
     def _decided(self) -> Tried | None:
@@ -95,11 +92,11 @@ class _Attempt:
             return None
         if profile.percentage_of_nodes_to_score is not None or profile.extenders:
             return None
-        choice = self.decider.decide(structs.replace(pod, preemption_policy=_NEVER), self.view)
+        choice = self.decider.decide(structs.replace(pod, preemption_policy="Never"), self.view)
         if not isinstance(choice, Fits):
             return None
-        asked = any(plugin.name == DYNAMIC_RESOURCES for plugin in profile.pre_filter)
-        return replace(self._found(choice.row), tied_rows=choice.tied_rows, asked_about_devices=asked)
+        reached = frozenset(plugin.name for plugin in profile.pre_filter)
+        return replace(self._found(choice.row), tied_rows=choice.tied_rows, reached=reached)
 
     def _found(self, row: int) -> Tried:
         return Tried(self.member, Code.SUCCESS, row=row, node=self.view.nodes.names[row])
