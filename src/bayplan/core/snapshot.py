@@ -166,6 +166,8 @@ _PLACES: dict[type, tuple[str, bool]] = {
 }
 #: The attributes of `Objects` that hold objects.
 HOLDING = tuple(attribute for attribute, _ in _PLACES.values())
+#: The kinds that plugins look up.
+LOOKED_UP = frozenset(kind.__name__ for kind in _PLACES)
 
 
 @dataclass(slots=True)

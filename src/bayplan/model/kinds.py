@@ -11,6 +11,7 @@ from bayplan.model.cluster import Namespace, PriorityClass, Service
 from bayplan.model.groups import PodGroup
 from bayplan.model.near_matches import near
 from bayplan.model.node import Node
+from bayplan.model.node_pools import OWN_API, Autoscaler, NodePool
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.resource_claims import (
@@ -66,6 +67,8 @@ Object: TypeAlias = (
     | ResourceSlice
     | DeviceTaintRule
     | PodGroup
+    | NodePool
+    | Autoscaler
 )
 
 
@@ -118,9 +121,16 @@ KINDS: dict[str, KindInfo] = {
 }
 
 
+def _own(struct: type[Object]) -> KindInfo:
+    group, _, version = OWN_API.partition("/")
+    return KindInfo(struct.__name__, group, version, struct, namespaced=False)
+
+
 #: Kinds that are read from files and dumps, stored and decided on, but that no API server or client here knows.
 UNSERVED_KINDS: dict[str, KindInfo] = {
-    PodGroup.__name__: KindInfo(PodGroup.__name__, "scheduling.k8s.io", "v1beta1", PodGroup, namespaced=True)
+    PodGroup.__name__: KindInfo(PodGroup.__name__, "scheduling.k8s.io", "v1beta1", PodGroup, namespaced=True),
+    NodePool.__name__: _own(NodePool),
+    Autoscaler.__name__: _own(Autoscaler),
 }
 ALL_KINDS = KINDS | UNSERVED_KINDS
 
