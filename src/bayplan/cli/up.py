@@ -40,7 +40,8 @@ from bayplan.config.releases import KubernetesRelease, release_named
 from bayplan.controllers.autoscaling.settings import autoscaler_among
 from bayplan.model.durations import Duration, format_duration
 from bayplan.model.node_pools import OWN_API, Autoscaler, NodePool
-from bayplan.model.reading import ObjectName, SourcedDocument, from_dicts, locating, read_documents
+from bayplan.model.object_lines import ObjectName
+from bayplan.model.reading import SourcedDocument, from_dicts, locating, read_documents
 from bayplan.web.dashboard import Dashboard
 from bayplan.worlds.bug_reports import BugReports
 from bayplan.worlds.collecting import brief_collections

@@ -229,13 +229,8 @@ class Preparation:
         try:
             with_pool_settings(self._base.cluster.objects, {axis: value})
         except InvalidObject as error:
-            return [
-                self._fault(
-                    axis, fault.message if fault.field.startswith("axes.") else f"{fault.field}: {fault.message}"
-                )
-                for fault in error.faults
-                if fault.field.startswith("axes.") or any(word in fault.message for word in _UNKNOWN)
-            ]
+            unknown = [fault for fault in error.faults if any(word in fault.message for word in _UNKNOWN)]
+            return [self._fault(axis, ": ".join(filter(None, (fault.field, fault.message)))) for fault in unknown]
         except ValueError as error:
             return [self._fault(axis, str(error))]
         return []

@@ -10,11 +10,12 @@ from tests.support.node_pools import autoscaler, pool
 import bayplan
 from bayplan.analysis.sweeping.pool_settings import with_pool_settings
 from bayplan.model.errors import InvalidObject
+from bayplan.model.kinds import Object
 from bayplan.model.node_pools import Autoscaler, NodePool
 from bayplan.testing.builders import deployment, pod
 
 WEB = deployment("web").replicas(8).selects(app="web").template(pod("web").labels(app="web").cpu("1"))
-OBJECTS = [pool("a"), pool("b", price=3.0), autoscaler(expander="price"), WEB.manifest().obj()]
+OBJECTS: list[Object] = [pool("a"), pool("b", price=3.0), autoscaler(expander="price"), WEB.manifest().obj()]
 
 
 def test_a_field_of_one_pool_changes() -> None:
