@@ -19,7 +19,7 @@ from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.filtering import filter_pod
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.snapshot import LOOKED_UP
+from bayplan.core.snapshot import HOLDING
 from bayplan.model.conditions import FALSE, find_condition
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
@@ -31,7 +31,7 @@ from bayplan.model.well_known import POD_SCHEDULED
 from bayplan.model.workloads import DaemonSet
 from bayplan.store import WatchEvent
 
-_KINDS = frozenset({"Pod", "Node", "DaemonSet", *LOOKED_UP})
+_KINDS = frozenset({"Pod", "Node", "DaemonSet", *HOLDING.values()})
 Change = tuple[Object, bool]
 """An object as it was last heard of, and whether it is there."""
 
