@@ -160,6 +160,7 @@ def command(
         note_extenders(config, feature_gates, release, how_to_ask="use --no-scheduler, and bayplan run beside it")
     folder = Path(tempfile.mkdtemp(prefix="bayplan-"))
     try:
+        configuration = load_configuration(config, feature_gates=feature_gates, release=release, with_groups=True)
         hosting = Hosting(
             token=token or secrets.token_urlsafe(24),
             host=host,
@@ -172,11 +173,7 @@ def command(
             events_max=event_limit,
             disabled_plugins=disabled_plugins,
             tls=_certificate(host, folder) if tls or not _is_loopback(host) else None,
-            configuration=(
-                configuration := load_configuration(
-                    config, feature_gates=feature_gates, release=release, with_groups=True
-                )
-            ),
+            configuration=configuration,
             node_pools=pools,
             bugs=BugReports(_log_bug, head_of(configuration, config, feature_gates)),
         )
