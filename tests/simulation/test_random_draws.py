@@ -33,7 +33,7 @@ from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
 from bayplan.worlds.delays import Latencies
-from bayplan.worlds.faults import Faults
+from bayplan.worlds.faults import FaultRates
 
 SEEDS = 40
 #: Enough for most of what happens, and far less than the rest of a world's time costs.
@@ -91,7 +91,7 @@ class Meter:
 
     def _live_through(self, seed: int) -> None:
         world = RandomWorld(seed, on_event=self._heard, on_decision=self._decided)
-        self.faults |= {each.name for each in fields(Faults) if getattr(world.faults, each.name) != each.default}
+        self.faults |= {each.name for each in fields(FaultRates) if getattr(world.faults, each.name) != each.default}
         log = world.store.watch(since=0, essential=True)
         try:
             world.world.run_until(STARTED_AT + min(SECONDS, world.seconds) * SECOND)
@@ -174,7 +174,7 @@ def covers(wanted: EventResource, seen: EventResource) -> bool:
         pytest.param({state.value for state in PodState}, id="states of pods"),
         pytest.param({outcome.value for outcome in Outcome}, id="outcomes"),
         pytest.param(names_of(Command), id="commands"),
-        pytest.param({each.name for each in fields(Faults)}, id="faults"),
+        pytest.param({each.name for each in fields(FaultRates)}, id="faults"),
     ],
 )
 def test_whatever_the_product_knows_occurs(meter: Meter, known: set[str]) -> None:
