@@ -56,7 +56,7 @@ from bayplan.core.groups.single import decide_pod
 from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
 from bayplan.core.preemption.gate import PreemptionGate, hold_group_back
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
-from bayplan.core.preemption.loop_breaker import Victim
+from bayplan.core.preemption.loop_breaker import EvictedOwner
 from bayplan.core.preemption.prepare import prepare
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
@@ -496,12 +496,12 @@ class Scheduler:
             actions += self._binding.stop(eviction, now)
         return Decision(queued.key, Outcome.NOMINATED, node, diagnosis.message, victims, tuple(actions))
 
-    def _victims_among(self, prepared: Sequence[Action], view: View) -> list[Victim]:
+    def _victims_among(self, prepared: Sequence[Action], view: View) -> list[EvictedOwner]:
         """Those whose eviction is news: nobody has asked for it yet, and more than a plan in memory ends."""
         evictions = [action for action in prepared if isinstance(action, Evict)]
         pods = view.pods
         return [
-            Victim(eviction.pod.partition("/")[0], eviction.uid, pods.owner(pods.rows_by_key[eviction.pod]))
+            EvictedOwner(eviction.pod.partition("/")[0], eviction.uid, pods.owner(pods.rows_by_key[eviction.pod]))
             for eviction in evictions
             if not self._binding.is_waiting(eviction.pod) and not self._evictions.is_asked(eviction.uid)
         ]

@@ -21,7 +21,7 @@ from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.cycle import GroupAttempt, PodOutcome, attempt_group
 from bayplan.core.groups.member import Member
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor, Withheld
-from bayplan.core.preemption.loop_breaker import Victim
+from bayplan.core.preemption.loop_breaker import EvictedOwner
 from bayplan.core.preemption.prepare import CONDITION_REASON
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.queued_group import QueuedGroup
@@ -168,7 +168,7 @@ class GroupScheduling:
         owner = owner_of(first.pod.metadata)
         preemptor = Preemptor(first.key, first.info.uid, owner, queued_group.info.priority, queued_group.number)
         victims = [
-            Victim(each.pod.partition("/")[0], each.uid, pods.owner(pods.rows_by_key[each.pod]))
+            EvictedOwner(each.pod.partition("/")[0], each.uid, pods.owner(pods.rows_by_key[each.pod]))
             for each in evictions
             if not self._binding.is_waiting(each.pod) and not self._evictions.is_asked(each.uid)
         ]
