@@ -221,7 +221,7 @@ class View:
         return self.pods.shape(pod_row)
 
     def what_if(self) -> View:
-        """The same instant with usage that may be shifted."""
+        """This instant with a copy of usage, which may be shifted."""
         usage = self.usage.copy()
         # As `replace` would, in a fifth of the time.
         return View(
@@ -237,7 +237,7 @@ class View:
         )
 
     def without_pods(self) -> View:
-        """The same instant with nodes that are objects and nothing else."""
+        """This instant as if no pods ran: nodes are objects and nothing else."""
         usage = self.usage
         nothing = (usage.requested, usage.nonzero_requested, usage.pod_counts)
         return replace(self, usage=Usage(*map(np.zeros_like, nothing)), bare=True)

@@ -11,7 +11,7 @@ from typing import Any
 from bayplan.analysis.answers.audit.auditing import Audit
 from bayplan.analysis.answers.capacity import Capacity
 from bayplan.analysis.answers.drain import Draining
-from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
+from bayplan.analysis.answers.exposure.answer import Exposure, ExposureRanking
 from bayplan.analysis.answers.fixing.answer import Fixes
 from bayplan.analysis.answers.moving.consolidate import Consolidation
 from bayplan.analysis.answers.moving.defrag import Defrag
@@ -82,7 +82,7 @@ _PARTS: dict[type, Callable[[Any], Iterable[Part]]] = {
     PendingPods: pending_parts,
     Placement: placement_parts,
     PodExplanation: lambda answer: explanation_parts(answer.document()),
-    Ranking: ranking_parts,
+    ExposureRanking: ranking_parts,
     RecordedExplanation: lambda answer: explanation_parts(answer.document()),
     SimulationResult: lambda result: simulation_parts(result.run),
     SweepResult: lambda result: sweep_parts(result.summary),

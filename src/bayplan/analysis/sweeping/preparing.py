@@ -26,7 +26,7 @@ from bayplan.analysis.sweeping.design import Design, Point
 from bayplan.analysis.sweeping.pool_settings import AUTOSCALER, POOL, with_pool_settings
 from bayplan.analysis.sweeping.runs import RunSpec, Story
 from bayplan.config.document import read_document
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.config.loading import ConfigSource, load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import KubernetesRelease, UnknownReleaseError, release_named
@@ -121,7 +121,7 @@ class Preparation:
             return dict(given), DEFAULT_CONFIG
         path = str(given)
         if path not in self._configs:
-            self._configs[path] = read_document(Path(path), Faults(path))
+            self._configs[path] = read_document(Path(path), ConfigFaults(path))
         return self._configs[path], path
 
     def _timeline_key(self, given: Any) -> str:
