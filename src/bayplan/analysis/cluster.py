@@ -139,7 +139,7 @@ class Cluster(Shown, ClusterObjects):
         key = group if "/" in group else f"{namespace}/{group}"
         cache = self.build_cache(profiles=profiles, gates=configuration.gates)
         found, members = self.group_members(key, profiles, cache)
-        return explain_group(cache, profiles, key, found, members)
+        return explain_group(cache, profiles, key, found, members, configuration.wakeups)
 
     def pending(
         self,

@@ -132,6 +132,7 @@ class Scheduler:
         self.queue = self._new_queue(
             count_on_nodes=lambda group: len(self.cache.pods.scheduled_members(group)),
             hold_group_back=self._hold_group_back,
+            wakes_groups_early=self.wakeups is Wakeups.COMPLETE,
             profiles={
                 name: _queue_profile(profile, gate, self.wakeups, release) for name, profile in self.profiles.items()
             },
@@ -146,6 +147,7 @@ class Scheduler:
             self._binding,
             self._evictions,
             self.guard,
+            leaves_out_strays=self.wakeups is Wakeups.COMPLETE,
             in_full=self._tries_groups_in_full,
         )
         self._interrupted: QueuedPod | None = None  # whose attempt raised something unexpected
@@ -416,7 +418,14 @@ class Scheduler:
             if self.queue.groups is None:
                 choice = self._decider.decide(info, view)
             else:
-                choice = decide_pod(self._decider, self.cache, profile, info, view)
+                choice = decide_pod(
+                    self._decider,
+                    self.cache,
+                    profile,
+                    info,
+                    view,
+                    leaves_out_strays=self.wakeups is Wakeups.COMPLETE,
+                )
         except CycleError as error:
             choice = error
         except Exception:

@@ -46,6 +46,7 @@ class GroupScheduling:
         evictions: Evictions,
         guard: PreemptionGuard,
         *,
+        leaves_out_strays: bool,
         in_full: bool,
     ) -> None:
         self._profiles = profiles
@@ -55,6 +56,7 @@ class GroupScheduling:
         self._evictions = evictions
         self._guard = guard
         self._in_full = in_full
+        self._leaves_out_strays = leaves_out_strays
         self._decider = Decider(profiles)
         self.interrupted: QueuedGroup | None = None
         """The group whose attempt has raised before anything has changed; to be read only."""
@@ -71,6 +73,7 @@ class GroupScheduling:
             queued_group.group,
             [self._member(queued) for queued in queued_group.members],
             decider=self._decider,
+            leaves_out_strays=self._leaves_out_strays,
             in_full=self._in_full,
         )
         self.interrupted = None

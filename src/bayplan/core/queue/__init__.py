@@ -88,8 +88,11 @@ class SchedulingQueue:
         gates: FeatureGates,
         count_on_nodes: Callable[[str], int] = lambda _: 0,
         hold_group_back: Callable[[str], Status] = _holds_nobody_back,
+        wakes_groups_early: bool = False,
     ) -> None:
-        """The last two are for groups: how many pods of one have a node, and whether it waits for evictions."""
+        """The last three are for groups: how many pods of one have a node, whether it waits for evictions, and whether
+        what helps one ends a penalty that has grown.
+        """
         self.nominations = Nominations(mirror)
         self._gates = gates
         self._profiles = profiles
@@ -117,6 +120,7 @@ class SchedulingQueue:
                 resting=self.resting,
                 count_on_nodes=count_on_nodes,
                 hold_back=hold_group_back,
+                wakes_early=wakes_groups_early,
             )
         self._parked = Parked()
         self._in_flight = InFlight()
