@@ -6,14 +6,15 @@ transcripts that its commands lead to: a test compares the two, and an update wr
 that start with `#` are remarks.
 
     node n1 cpu=4 memory=8Gi        also: pod, replicaset, deployment, budget, priority, class, volume, claim,
-                                    deviceclass, devices, deviceclaim, group
+                                    deviceclass, devices, deviceclaim, group, pool, autoscaler
     pod web cpu=2 priority=high     `objects` says which attributes there are
     cordon n1                       and every other command of `verbs`: delete, scale, drain, fail, taint …
     ungate web example.com/a        tolerate web key
     nominate web n1                 bind web n1: as somebody else might do it
     taintdevice n1 d0 bad:NoExecute
     pause volumes                   resume volumes: whether the volume binder does its work
-    groups                          the same, with pod groups: those of Kubernetes 1.37
+    version 1.37                    a new scheduler, of that Kubernetes version; to begin with it is 1.36
+    groups                          the same of 1.37, with pod groups
     restart                         a new scheduler that knows what is stored
     limit evictions_per_minute=1    the same, with limits of preemption: the fields of `PreemptionSafety`
     run 1.5s                        lets time pass: s, ms or m
@@ -43,6 +44,7 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import RELEASES
+from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.plugins.priority_sort import PrioritySort
@@ -68,7 +70,7 @@ LATENCIES = Latencies(pod_stop_ns=24 * 3600 * SECOND, jitter=0.0)
 _PREEMPTOR = re.compile(r"(?<=^Preempted by pod )\S+|(?<=^Preempted by podgroup )\S+")
 _KINDS = (
     *("node", "pod", "replicaset", "deployment", "budget", "priority", "class", "volume", "claim"),
-    *("deviceclass", "devices", "deviceclaim", "group"),
+    *("deviceclass", "devices", "deviceclaim", "group", "pool", "autoscaler"),
 )
 
 
@@ -125,7 +127,9 @@ class Scenario:
         draws = Draws(0, LATENCIES)
         controllers = standard_controllers(draws)
         self._volumes = tuple(_Pausable(controller) for controller in controllers.volumes)
-        self._controllers = with_fields(controllers, volumes=self._volumes)
+        profiles = build_profiles(self._configuration)
+        autoscaler = AutoscalerController(profiles, draws.around, draws.random)
+        self._controllers = with_fields(controllers, volumes=self._volumes, autoscaler=autoscaler)
         self.world = self._new_world(draws, STARTED_AT)
         self._commands: dict[str, Callable[..., object]] = {
             "ungate": self._ungate,
@@ -136,6 +140,7 @@ class Scenario:
             "pause": lambda _: self._pause_volumes(True),
             "resume": lambda _: self._pause_volumes(False),
             "restart": self._restart,
+            "version": self._upgrade,
             "groups": self._know_groups,
             "limit": self._limit,
             "run": self._run,
@@ -224,6 +229,10 @@ class Scenario:
         pairs = (setting.partition("=") for setting in settings)
         given = {name: int(value) if value.isdigit() else value for name, _, value in pairs}
         self._safety = with_settings(self._safety, given)
+        self._restart()
+
+    def _upgrade(self, version: str) -> None:
+        self._configuration = load_configuration(None, release=RELEASES[version])
         self._restart()
 
     def _know_groups(self) -> None:

@@ -26,7 +26,7 @@ from bayplan.config.registry import build_profiles
 from bayplan.config.releases import NEWEST_RELEASE, ChosenRelease, KubernetesRelease, next_to, release_named
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.capacity import Capacity
     from bayplan.analysis.answers.changes import Given
     from bayplan.analysis.answers.drain import Draining
-    from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
+    from bayplan.analysis.answers.exposure.answer import Exposure, ExposureRanking
     from bayplan.analysis.answers.fixing.answer import Fixes
     from bayplan.analysis.answers.least_disruption import LeastDisruption
     from bayplan.analysis.answers.moving.consolidate import Consolidation
@@ -110,12 +110,16 @@ class Cluster(Shown, ClusterObjects):
             profiles = build_profiles(configuration, extenders)
             profile = profile_of(profiles, wanted.pod)
             own_schedulers = own_schedulers_of(configuration, foreign_victims)
-            cache = self.build_cache(wanted.subject.key, profiles, configuration.gates, own_schedulers)
+            cache = self.build_cache(
+                wanted.subject.key, profiles, gates=configuration.gates, own_schedulers=own_schedulers
+            )
             add_along(cache, [wanted.origin] if wanted.origin else [])
             info = cache.info(self.claiming(pending, cache))
             view = cache.view()
             found = attempt(profile, info, view)
-        return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
+        return PodExplanation(
+            wanted.subject, Explanation(found, view, run_pre_enqueue(profile.pre_enqueue, info)), profile
+        )
 
     def explain_group(
         self,
@@ -135,7 +139,7 @@ class Cluster(Shown, ClusterObjects):
         key = group if "/" in group else f"{namespace}/{group}"
         cache = self.build_cache(profiles=profiles, gates=configuration.gates)
         found, members = self.group_members(key, profiles, cache)
-        return explain_group(cache, profiles, key, found, members)
+        return explain_group(cache, profiles, key, found, members, configuration.wakeups)
 
     def pending(
         self,
@@ -483,7 +487,7 @@ class Cluster(Shown, ClusterObjects):
         priority_class: str = "",
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
-    ) -> Ranking:
+    ) -> ExposureRanking:
         """The workloads whose pods are evicted most easily, most exposed first; all, or of a namespace or class."""
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.exposure.ranking import ranking_of  # noqa: PLC0415

@@ -14,7 +14,7 @@ import msgspec
 
 from bayplan.client.contract import Response
 from bayplan.client.documents import Document, overlay
-from bayplan.client.known_pods import KnownPods
+from bayplan.client.known_objects import KnownObjects
 from bayplan.client.lanes import Lane
 from bayplan.client.patches import status_patch
 from bayplan.client.paths import list_path, plural_of
@@ -60,11 +60,11 @@ class _Binding(Struct):
 
 
 class Requests:
-    """Sends requests, and remembers what the answers say about pods."""
+    """Sends requests, and remembers what the answers say about objects whose status was written."""
 
-    def __init__(self, sender: Sender, pods: KnownPods) -> None:
+    def __init__(self, sender: Sender, known: KnownObjects) -> None:
         self._sender = sender
-        self._pods = pods
+        self._known = known
 
     async def go(self, lane: Lane, steps: Steps[None]) -> None:
         """Do what the steps ask for, until they are done."""
@@ -86,10 +86,9 @@ class Requests:
             case PostBinding():
                 await self._bind(lane, request)
             case PatchStatus(before, after):
-                key = object_key(before)
-                path = f"{_path('Pod', key)}/status"
-                response = await self._patch(lane, path, status_patch(before, after))
-                self._pods.answered(key, response.body)
+                kind, key = type(before).__name__, object_key(before)
+                response = await self._patch(lane, f"{_path(kind, key)}/status", status_patch(before, after))
+                self._known.answered(kind, key, response.body)
             case Get(kind, key):
                 path = _path(kind, key)
                 return _object(kind, await self._sender.get(lane, path), path, read)
@@ -110,7 +109,7 @@ class Requests:
         target = _Target("Node", request.node)
         body = _encode(_Binding("Binding", "v1", _Meta(name, namespace, request.uid), target))
         _checked(await self._sender.send(lane, "POST", f"{_path('Pod', request.key)}/binding", body))
-        self._pods.forget(request.key)
+        self._known.forget("Pod", request.key)
 
     async def _create(self, lane: Lane, obj: Object, read: dict[str, Document]) -> Object:
         info = KINDS[type(obj).__name__]
@@ -145,7 +144,9 @@ class Requests:
         response = await self._sender.send_again(lane, "DELETE", path, _encode(options), JSON, frozenset())
         _checked(response)
         if request.kind == "Pod":
-            self._pods.answered(request.key, response.body)  # so that another preemptor does not delete it again
+            self._known.answered(
+                request.kind, request.key, response.body
+            )  # so that another preemptor does not delete it again
 
 
 def _path(kind: str, key: str) -> str:

@@ -12,14 +12,15 @@ from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, Appraised, ap
 from bayplan.core.columns import every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Fits
-from bayplan.core.framework.contract import SKIP, SelectiveScorePlugin
+from bayplan.core.framework.contract import SKIP
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.ground import Ground, local_states
 from bayplan.core.snapshot import View
 
 
 def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Fits | None:
-    """The same choice as with a standing. None when it takes more than the local plugins, or nothing fits."""
+    """The choice that a standing would lead to. None when it takes more than the local plugins, or nothing fits."""
     if view.nominated or _others_speak(profile, pod, view):
         return None
     appraised = _appraised(profile, pod, view, ground)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias, TypeGuard
 
-from bayplan.core.actions import Action, ClearNomination, Evict
+from bayplan.core.actions import GROUP_PREFIX, Action, ClearNomination, Evict
 from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import owner_of
@@ -34,7 +34,7 @@ from bayplan.core.events import (
 )
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import failed_event, return_failed, return_refused_again, return_unschedulable
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.extender import AnyExtender
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
@@ -51,14 +51,12 @@ from bayplan.core.framework.requeue import (
 from bayplan.core.framework.timed_plugins import timed_gate, timed_profile
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import Code, CycleError, Status
-from bayplan.core.groups.scheduling import PREEMPTOR_PREFIX, AttemptObserver, GroupScheduling
+from bayplan.core.groups.scheduling import AttemptObserver, GroupScheduling
 from bayplan.core.groups.single import decide_pod
 from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
-from bayplan.core.plugins.default_preemption import PreemptionGate, hold_group_back
-from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
-from bayplan.core.plugins.gang_scheduling import GangScheduling
+from bayplan.core.preemption.gate import PreemptionGate, hold_group_back
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
-from bayplan.core.preemption.loop_breaker import Victim
+from bayplan.core.preemption.loop_breaker import EvictedOwner
 from bayplan.core.preemption.prepare import prepare
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
@@ -95,11 +93,13 @@ class Scheduler:
         parked_max_ns: int = PARKED_MAX_NS,
         wakeups: Wakeups = Wakeups.UPSTREAM,
         on_choice: ChoiceObserver | None = None,
-        gates: FeatureGates = DEFAULT_GATES,
+        gates: FeatureGates,
         safety: PreemptionSafety = UPSTREAM,
         stopwatch: Stopwatch | None = None,
         on_group_attempt: AttemptObserver | None = None,
+        tries_groups_in_full: bool = False,
     ) -> None:
+        """`tries_groups_in_full`: attempts on groups say of every placement where each member would go."""
         if stopwatch is not None:
             profiles = {name: timed_profile(profile, stopwatch) for name, profile in profiles.items()}
         self._stopwatch = stopwatch
@@ -108,6 +108,7 @@ class Scheduler:
         self.guard = PreemptionGuard(safety)
         self._on_choice = on_choice
         self._on_group_attempt = on_group_attempt
+        self._tries_groups_in_full = tries_groups_in_full
         #: Extenders take their time.
         self._may_skip_attempts = not any(profile.extenders for profile in profiles.values())
         self._new_cache = partial(Cache, gates, safety.own_schedulers(profiles))
@@ -131,6 +132,7 @@ class Scheduler:
         self.queue = self._new_queue(
             count_on_nodes=lambda group: len(self.cache.pods.scheduled_members(group)),
             hold_group_back=self._hold_group_back,
+            wakes_groups_early=self.wakeups is Wakeups.COMPLETE,
             profiles={
                 name: _queue_profile(profile, gate, self.wakeups, release) for name, profile in self.profiles.items()
             },
@@ -139,7 +141,14 @@ class Scheduler:
         self._decider = Decider(self.profiles, stopwatch=self._stopwatch)
         self._binding = Binding(self.cache, self.queue, self._given_back)
         self._groups = GroupScheduling(
-            self.profiles, self.cache, self.queue, self._binding, self._evictions, self.guard
+            self.profiles,
+            self.cache,
+            self.queue,
+            self._binding,
+            self._evictions,
+            self.guard,
+            leaves_out_strays=self.wakeups is Wakeups.COMPLETE,
+            in_full=self._tries_groups_in_full,
         )
         self._interrupted: QueuedPod | None = None  # whose attempt raised something unexpected
         self._is_untouched = False  # it did so before it changed anything
@@ -409,7 +418,14 @@ class Scheduler:
             if self.queue.groups is None:
                 choice = self._decider.decide(info, view)
             else:
-                choice = decide_pod(self._decider, self.cache, profile, info, view)
+                choice = decide_pod(
+                    self._decider,
+                    self.cache,
+                    profile,
+                    info,
+                    view,
+                    leaves_out_strays=self.wakeups is Wakeups.COMPLETE,
+                )
         except CycleError as error:
             choice = error
         except Exception:
@@ -433,17 +449,17 @@ class Scheduler:
         if isinstance(choice, Unschedulable):
             if queued.gathering is not None and not view.nominated and not info.nominated_node_name:
                 queued.gathering.refused = choice
-            return self._unschedulable(queued, info, choice, now)
+            return self._unschedulable(queued, choice, now)
         if isinstance(choice, CycleError):
             return return_failed(self.queue, queued, Status(Code.ERROR, (choice.message,), choice.plugin), "", now)
-        return _after(choice.deallocation, info, self._preempt(queued, info, choice, now))
+        return _after(choice.actions, self._preempt(queued, info, choice, now))
 
     # ------------------------------------------------------------------ nothing fits
 
-    def _unschedulable(self, queued: QueuedPod, info: PodInfo, choice: Unschedulable, now: int) -> Decision:
+    def _unschedulable(self, queued: QueuedPod, choice: Unschedulable, now: int) -> Decision:
         nominated = None if choice.keeps_nomination else ""
         decision = return_unschedulable(self.queue, queued, choice.diagnosis, nominated, now)
-        return _after(choice.deallocation, info, decision)
+        return _after(choice.actions, decision)
 
     def _refuse_again(self, queued: QueuedPod, refused: Unschedulable, view: View, now: int) -> Decision:
         """As an attempt would, if anybody were asked."""
@@ -453,8 +469,7 @@ class Scheduler:
         if self._on_choice is not None:
             self._on_choice(info, view, refused)
         nominated = None if refused.keeps_nomination else ""
-        decision = return_refused_again(self.queue, queued, refused.diagnosis, nominated, now)
-        return _after(refused.deallocation, info, decision)
+        return return_refused_again(self.queue, queued, refused.diagnosis, nominated, now)
 
     def _preempt(self, queued: QueuedPod, info: PodInfo, choice: NeedsPreemption, now: int) -> Decision:
         diagnosis = choice.diagnosis
@@ -481,12 +496,12 @@ class Scheduler:
             actions += self._binding.stop(eviction, now)
         return Decision(queued.key, Outcome.NOMINATED, node, diagnosis.message, victims, tuple(actions))
 
-    def _victims_among(self, prepared: Sequence[Action], view: View) -> list[Victim]:
+    def _victims_among(self, prepared: Sequence[Action], view: View) -> list[EvictedOwner]:
         """Those whose eviction is news: nobody has asked for it yet, and more than a plan in memory ends."""
         evictions = [action for action in prepared if isinstance(action, Evict)]
         pods = view.pods
         return [
-            Victim(eviction.pod.partition("/")[0], eviction.uid, pods.owner(pods.rows_by_key[eviction.pod]))
+            EvictedOwner(eviction.pod.partition("/")[0], eviction.uid, pods.owner(pods.rows_by_key[eviction.pod]))
             for eviction in evictions
             if not self._binding.is_waiting(eviction.pod) and not self._evictions.is_asked(eviction.uid)
         ]
@@ -496,10 +511,10 @@ class Scheduler:
     def _evict_answered(self, uid: str, error: str, now: int) -> None:
         waited = self._settle_eviction(uid, now)
         if error:
-            self.queue.activate([each for each in waited if not each.startswith(PREEMPTOR_PREFIX)], now)
+            self.queue.activate([each for each in waited if not each.startswith(GROUP_PREFIX)], now)
             for group in waited:
-                if group.startswith(PREEMPTOR_PREFIX) and self.queue.groups is not None:
-                    self.queue.groups.activate(group.removeprefix(PREEMPTOR_PREFIX), now)
+                if group.startswith(GROUP_PREFIX) and self.queue.groups is not None:
+                    self.queue.groups.activate(group.removeprefix(GROUP_PREFIX), now)
 
     def _claim_write_failed(self, pod: str, uid: str, now: int) -> None:
         """Upstream leaves the pod where it is, and nothing may happen to it for minutes."""
@@ -510,24 +525,29 @@ class Scheduler:
     def _settle_eviction(self, uid: str, now: int) -> list[str]:
         waited, freed = self._evictions.answer(uid)
         for preemptor in freed:
-            if preemptor.startswith(PREEMPTOR_PREFIX):
-                self.queue.release_group(preemptor.removeprefix(PREEMPTOR_PREFIX), now)
+            if preemptor.startswith(GROUP_PREFIX):
+                self.queue.release_group(preemptor.removeprefix(GROUP_PREFIX), now)
             else:
                 self.queue.release(preemptor, now)
         return waited
 
     def _hold_group_back(self, group: str) -> Status:
-        return hold_group_back(self._evictions.is_preempting(PREEMPTOR_PREFIX + group))
+        return hold_group_back(self._evictions.is_preempting(GROUP_PREFIX + group))
 
     # ------------------------------------------------------------------ after an exception that nobody expected
 
     @property
     def interrupted(self) -> str:
-        """The pod whose attempt has raised; "" if there is none."""
+        """The pod or the group whose attempt has raised; "" if there is none."""
+        if self._groups.interrupted is not None:
+            return f"{GROUP_PREFIX}{self._groups.interrupted.key}"
         return "" if self._interrupted is None else self._interrupted.key
 
     def abandon_attempt(self, message: str, now: int) -> Decision | None:
-        """The pod whose attempt raised goes back to the queue; None if the queue or the cache had changed by then."""
+        """What was tried goes back to the queue if its attempt raised; None if queue or cache had changed by then."""
+        if self._groups.interrupted is not None:
+            self._decider = Decider(self.profiles, stopwatch=self._stopwatch)
+            return self._groups.abandon(message, now)
         queued, is_untouched = self._interrupted, self._is_untouched
         if queued is None or not is_untouched:
             return None
@@ -542,9 +562,9 @@ class Scheduler:
         """
         pods = (*self.queue.queued_pods(), *self._binding.pods())
         past = Past(pods, self.queue.nominations, self._binding.outbox, self._interrupted, now)
-        incoming = self.queue.figures.incoming
+        before = self.queue
         self._begin()
-        self.queue.figures.incoming = incoming
+        self.queue.take_over(before, now)
         self._binding.outbox += past.outbox
         return past
 
@@ -565,16 +585,15 @@ class Scheduler:
             queued = past.queued(obj, info, self.queue.next_number(), now)
             if under_way is None:
                 self.queue.readmit(queued, past.node_kept_for(info), now)
+                if self.queue.groups is not None:
+                    self.queue.move(POD_APPEARED, None, obj, now)
             else:
                 self._binding.resume(queued, self.profiles[info.scheduler_name], under_way)
 
 
-def _after(deallocation: Deallocation | None, info: PodInfo, decision: Decision) -> Decision:
-    """The decision with what is to be done first about the pod's own resource claims."""
-    if deallocation is None:
-        return decision
-    change = deallocation.action(info)
-    return decision if change is None else replace(decision, actions=(change, *decision.actions))
+def _after(actions: tuple[Action, ...], decision: Decision) -> Decision:
+    """The decision, with what PostFilter plugins ask for to be done first."""
+    return replace(decision, actions=(*actions, *decision.actions)) if actions else decision
 
 
 def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups, release: Release) -> QueueProfile:
@@ -583,6 +602,6 @@ def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups, rel
     others = (
         gate,
         *((AnyExtender(),) if profile.extenders else ()),
-        *((GangScheduling(),) if profile.groups.gates_gangs else ()),
+        *((profile.groups.gang_gate,) if profile.groups.gang_gate is not None else ()),
     )
-    return QueueProfile.of(profile, others, wakeups, release)
+    return QueueProfile.of(profile, release, others, wakeups)

@@ -18,13 +18,12 @@ from bayplan.core.columns import IntArray, RowArray, all_differ
 from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.labels import NO_LABELS
-from bayplan.core.columns.levels import Floor, Levels
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.shapes import Identity, PodShape, Shapes
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.cluster import Namespace, Service
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
@@ -52,6 +51,7 @@ SELECTING = (Service, ReplicationController, ReplicaSet, StatefulSet)
 class Objects:
     """Objects other than nodes and pods that plugins look up, by name; dicts keep the order of arrival."""
 
+    gates: FeatureGates
     namespaces: dict[str, Namespace] = field(default_factory=dict)
     services: dict[NamespacedName, Service] = field(default_factory=dict)
     replication_controllers: dict[NamespacedName, ReplicationController] = field(default_factory=dict)
@@ -72,7 +72,6 @@ class Objects:
     pod_groups: dict[NamespacedName, PodGroup] = field(default_factory=dict)
     #: Claims that were given devices which nobody has written down yet.
     claims_in_flight: set[NamespacedName] = field(default_factory=set)
-    gates: FeatureGates = DEFAULT_GATES
     devices: Inventory = field(init=False)
     now: int | None = None  # the time of the decision; None where a question has none
     version: int = 0  # grows with every change
@@ -164,8 +163,8 @@ _PLACES: dict[type, tuple[str, bool]] = {
     DeviceTaintRule: ("taint_rules", False),
     PodGroup: ("pod_groups", True),
 }
-#: The attributes of `Objects` that hold objects.
-HOLDING = tuple(attribute for attribute, _ in _PLACES.values())
+#: The attributes of `Objects` that hold objects, with the names of their kinds.
+HOLDING = {attribute: kind.__name__ for kind, (attribute, _) in _PLACES.items()}
 
 
 @dataclass(slots=True)
@@ -204,11 +203,8 @@ class View:
     objects: Objects
     nominated: NominatedPods
     usage: Usage
-    levels: Levels | None  # None in any world but the one that is
     #: Nodes are as an extender returned them: nothing is known of the pods and images there. Only scoring sees them so.
     bare: bool = False
-    #: Of a world in which pods are nominated: what its crowded nodes have left, at least.
-    floor: Floor | None = None
 
     @property
     def instant(self) -> int:
@@ -225,7 +221,7 @@ class View:
         return self.pods.shape(pod_row)
 
     def what_if(self) -> View:
-        """The same instant with usage that may be shifted."""
+        """This instant with a copy of usage, which may be shifted."""
         usage = self.usage.copy()
         # As `replace` would, in a fifth of the time.
         return View(
@@ -237,12 +233,11 @@ class View:
             self.objects,
             self.nominated,
             usage,
-            levels=None,
             bare=self.bare,
         )
 
     def without_pods(self) -> View:
-        """The same instant with nodes that are objects and nothing else."""
+        """This instant as if no pods ran: nodes are objects and nothing else."""
         usage = self.usage
         nothing = (usage.requested, usage.nonzero_requested, usage.pod_counts)
-        return replace(self, usage=Usage(*map(np.zeros_like, nothing)), levels=None, bare=True)
+        return replace(self, usage=Usage(*map(np.zeros_like, nothing)), bare=True)

@@ -88,7 +88,7 @@ class Standing:
         return True
 
     def _follow_nodes(self, view: View) -> bool:
-        """The same after node objects have changed, joined or left, but for what follows in their rows."""
+        """Bring the ground up to date after node objects have changed, joined or left; `_refresh` does the rows."""
         nodes, ground = view.nodes, self.ground  # which is never shorter, and does not follow a table that is
         if not ground.follow(view) or ground.ranks_version != self._ranks_version:
             return False
@@ -117,21 +117,14 @@ class Standing:
         if ranking is not None:
             ranking.lengthen(count, NOT_FEASIBLE)
 
-    def surely_passes(self, view: View) -> bool:
-        """Whether all nodes in question are known to pass the local filters that follow usage."""
-        # A generator would take longer than most of these answers.
-        for _, plugin, _, state in self._appraisal.moving:
-            if not self.profile.sure_filters[plugin.name](state, view):
-                return False
-        return True
-
-    def fails_in(self, world: View, rows: RowArray) -> BoolArray:
-        """(rows,) what does not pass the local filters that follow usage, where usage is another."""
+    def fails_in(self, world: View, rows: RowArray) -> BoolArray | None:
+        """(rows,) True where a local filter that follows usage rejects the row under `world.usage`; None: nowhere."""
         failed: BoolArray | None = None
         for _, plugin, _, state in self._appraisal.moving:
-            rejected = plugin.filter(state, world, rows) != 0
-            failed = rejected if failed is None else failed | rejected
-        return np.zeros(len(rows), dtype=np.bool_) if failed is None else failed
+            codes = plugin.filter(state, world, rows)
+            if np.count_nonzero(codes):
+                failed = codes != 0 if failed is None else failed | (codes != 0)
+        return failed
 
     @cached_property
     def sees_usage_alone(self) -> bool:

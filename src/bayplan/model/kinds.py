@@ -11,6 +11,7 @@ from bayplan.model.cluster import Namespace, PriorityClass, Service
 from bayplan.model.groups import PodGroup
 from bayplan.model.near_matches import near
 from bayplan.model.node import Node
+from bayplan.model.node_pools import OWN_API, Autoscaler, NodePool
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.resource_claims import (
@@ -66,6 +67,8 @@ Object: TypeAlias = (
     | ResourceSlice
     | DeviceTaintRule
     | PodGroup
+    | NodePool
+    | Autoscaler
 )
 
 
@@ -95,7 +98,7 @@ _BY_GROUP: dict[str, tuple[type[Object], ...]] = {
     "apps": (ReplicaSet, StatefulSet, Deployment, DaemonSet),
     "batch": (Job, CronJob),
     "policy": (PodDisruptionBudget,),
-    "scheduling.k8s.io": (PriorityClass,),
+    "scheduling.k8s.io": (PriorityClass, PodGroup),
     "storage.k8s.io": (StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment),
     "resource.k8s.io": (ResourceClaim, ResourceClaimTemplate, DeviceClass, ResourceSlice, DeviceTaintRule),
 }
@@ -107,7 +110,7 @@ _WITHOUT_NAMESPACE = frozenset(
     }
 )
 
-_NOT_YET_V1: dict[type[Object], str] = {DeviceTaintRule: "v1beta2"}
+_NOT_YET_V1: dict[type[Object], str] = {DeviceTaintRule: "v1beta2", PodGroup: "v1beta1"}
 
 KINDS: dict[str, KindInfo] = {
     struct.__name__: KindInfo(
@@ -118,11 +121,14 @@ KINDS: dict[str, KindInfo] = {
 }
 
 
-#: Kinds that are read from files and dumps, stored and decided on, but that no API server or client here knows.
-UNSERVED_KINDS: dict[str, KindInfo] = {
-    PodGroup.__name__: KindInfo(PodGroup.__name__, "scheduling.k8s.io", "v1beta1", PodGroup, namespaced=True)
-}
-ALL_KINDS = KINDS | UNSERVED_KINDS
+def _own(struct: type[Object]) -> KindInfo:
+    group, _, version = OWN_API.partition("/")
+    return KindInfo(struct.__name__, group, version, struct, namespaced=False)
+
+
+#: Kinds of bayplan's own, which files and stores hold and no API server or client knows.
+OWN_KINDS: dict[str, KindInfo] = {struct.__name__: _own(struct) for struct in (NodePool, Autoscaler)}
+ALL_KINDS = KINDS | OWN_KINDS
 
 
 def meant_kind(api_version: str, kind: str) -> str:

@@ -6,6 +6,7 @@ Constants only, each named after what it is for; a name that one module alone de
 from typing import Final
 
 DEFAULT_NAMESPACE: Final = "default"
+SYSTEM_NAMESPACE: Final = "kube-system"
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
 
 # Labels of nodes and volumes.
@@ -44,8 +45,12 @@ LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 PV_PROTECTION: Final = "kubernetes.io/pv-protection"
 PVC_PROTECTION: Final = "kubernetes.io/pvc-protection"
+GROUP_PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
 VAC_PROTECTION: Final = "kubernetes.io/vac-protection"
 SERVICE_NAME: Final = "kubernetes.io/service-name"
 
 #: The taint that Cluster Autoscaler puts on a node before it removes it.
 TO_BE_DELETED: Final = "ToBeDeletedByClusterAutoscaler"
+#: Annotations of pods that autoscalers are not to evict, or may.
+SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"

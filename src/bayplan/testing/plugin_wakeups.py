@@ -14,6 +14,7 @@ from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource, Wakeups
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import Reactions
+from bayplan.core.release import V1_36
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -41,7 +42,7 @@ def is_woken(
         if isinstance(claim, ResourceClaim):
             cache.add(claim)
     info = cache.info(pod)
-    reactions = Reactions((plugin,), wakeups)
+    reactions = Reactions((plugin,), V1_36, wakeups)
     asked = [
         hint for cluster_event in cluster_events(old, new) for hint in reactions.to(cluster_event).get(plugin.name, ())
     ]
@@ -52,7 +53,7 @@ def cluster_events(old: Object | None, new: Object | None) -> list[ClusterEvent]
     """What the change amounts to; nothing when no plugin could care."""
     subject = new if new is not None else old
     assert subject is not None, "a change has an object before or after it"
-    resource = _resource(subject)
+    resource = _resource(subject, comes_or_goes=old is None or new is None)
     if resource is None:
         return []
     return [ClusterEvent(resource, action) for action in _actions(old, new)]
@@ -62,9 +63,11 @@ def is_same_pod(pod: Pod, other: Pod) -> bool:
     return object_key(pod) == object_key(other)
 
 
-def _resource(subject: Object) -> EventResource | None:
+def _resource(subject: Object, *, comes_or_goes: bool) -> EventResource | None:
     if isinstance(subject, Pod):
-        return EventResource.ASSIGNED_POD if subject.spec.node_name else EventResource.UNSCHEDULABLE_POD
+        if subject.spec.node_name:
+            return EventResource.ASSIGNED_POD
+        return EventResource.UNSCHEDULED_POD if comes_or_goes else EventResource.TARGET_POD
     return _RESOURCES.get(type(subject).__name__)
 
 

@@ -17,7 +17,7 @@ from typing import Any, TextIO, cast
 import msgspec
 
 from bayplan.config.document import read_document
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.config.feature_gates import FeatureGateError
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.own_settings import with_settings
@@ -107,7 +107,7 @@ def head_of(configuration: Configuration, config: str | None, feature_gates: str
     head: dict[str, Any] = {
         "wakeups": configuration.wakeups.value,
         "safety": asdict(configuration.safety),
-        "config": None if config is None else read_document(Path(config), Faults(config)),
+        "config": None if config is None else read_document(Path(config), ConfigFaults(config)),
         "podMaxInUnschedulablePodsNs": configuration.parked_max_ns,
         "kubernetesVersion": configuration.gates.release.version,
     }

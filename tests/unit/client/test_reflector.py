@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.live_server import Answer, Reply, ScriptedServer, Watch
 
-from bayplan.client.backoff import Backoff
+from bayplan.client.backoff import RetryDelays
 from bayplan.client.connection import Connection, address_of
 from bayplan.client.http import HttpClient
 from bayplan.client.reflector import Reflector
@@ -117,7 +117,7 @@ def _in_short(event: Event) -> str:
     raise AssertionError(event)
 
 
-class CountedBackoff(Backoff):
+class CountedBackoff(RetryDelays):
     """Waits for no time at all, but counts."""
 
     count = 0
@@ -452,7 +452,8 @@ def test_a_kind_that_is_refused_is_named_and_may_be_done_without(code: int, says
         assert len(stage.host.troubles) == 1
         assert stage.host.troubles[0].startswith(says)
 
-    play([refused(code), refused(code), refused(code), refused(code)], scene, kind="CSINode")
+    # On a busy machine it asks more than once before the scene looks.
+    play([refused(code)] * 100, scene, kind="CSINode")
 
 
 def test_a_kind_that_was_refused_comes_when_it_is_allowed() -> None:

@@ -10,12 +10,12 @@ from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.definitions import DefinitionEnding
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
 from bayplan.apiserver.housekeeping.events import EventExpiry
-from bayplan.apiserver.housekeeping.garbage import GarbageCollector
+from bayplan.apiserver.housekeeping.garbage import DocumentCollector
 from bayplan.apiserver.housekeeping.kubelets import KubeletReports
 from bayplan.apiserver.housekeeping.namespaces import NamespaceContents, NamespaceEnding
 from bayplan.apiserver.housekeeping.nodes import NodeTimeToLive
 from bayplan.apiserver.housekeeping.policies import PolicyTypes
-from bayplan.apiserver.housekeeping.protection import VolumeProtection
+from bayplan.apiserver.housekeeping.protection import GroupProtection, VolumeProtection
 from bayplan.apiserver.housekeeping.quotas import QuotaUsage
 from bayplan.apiserver.housekeeping.revisions import RevisionHistory
 from bayplan.apiserver.registry.registry import Registry
@@ -43,8 +43,9 @@ def standard_parties(certificate: str = "") -> list[Housekeeper]:
         ContainerRestarts(),
         PodAutoscaling(),
         VolumeProtection(),
+        GroupProtection(),
         PolicyTypes(),
-        GarbageCollector(),
+        DocumentCollector(),
         NamespaceEnding(),
     ]
 

@@ -29,6 +29,8 @@ LoopAmounts: TypeAlias = tuple[tuple[str | int, ...], ...]
 
 #: Numbers of the rules that can be applied together, in one pass.
 FIT_CODES, LEAST_ALLOCATED, MOST_ALLOCATED, BALANCED = range(4)
+#: In the codes of FIT_CODES: the node has too many pods; even an empty node would not do. Resources have bits between.
+TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT = 1, 1 << 62
 #: No rule takes more amounts.
 AMOUNTS_MAX = 64
 
@@ -40,7 +42,7 @@ class Rule(NamedTuple):
     amounts: LoopAmounts
 
 
-#: The same with the weight of a score: number, weight, amounts.
+#: A rule as the loops take it: its number, the weight of its score, and its amounts.
 Step: TypeAlias = tuple[int, int, LoopAmounts]
 #: For pods that ask for the same resources: instead of an amount, its place among those that such a pod asks for.
 Outline: TypeAlias = tuple[Step, ...]

@@ -7,21 +7,21 @@ member, `binding` takes those that got a node, the queue takes back the others w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
 
-from bayplan.core.actions import Action, Evict, SetGroupCondition
+from bayplan.core.actions import GROUP_PREFIX, Action, Evict, SetGroupCondition
 from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import owner_of
+from bayplan.core.deciding import Decider
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.evictions import Evictions
-from bayplan.core.failure_handling import failed_event, return_member
+from bayplan.core.failure_handling import SCHEDULER_ERROR, failed_event, return_member
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.cycle import GroupAttempt, PodOutcome, attempt_group
 from bayplan.core.groups.member import Member
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor, Withheld
-from bayplan.core.preemption.loop_breaker import Victim
+from bayplan.core.preemption.loop_breaker import EvictedOwner
 from bayplan.core.preemption.prepare import CONDITION_REASON
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.queued_group import QueuedGroup
@@ -29,9 +29,6 @@ from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.core.snapshot import View
 from bayplan.model.groups import PodGroup
 from bayplan.model.structs import replace
-
-#: Groups that wait for evictions are known by this and their name, which no pod has.
-PREEMPTOR_PREFIX: Final = "podgroup/"
 
 #: Is given what came of an attempt on a group, and the view, before anything changes.
 AttemptObserver = Callable[[GroupAttempt, View], None]
@@ -48,6 +45,9 @@ class GroupScheduling:
         binding: Binding,
         evictions: Evictions,
         guard: PreemptionGuard,
+        *,
+        leaves_out_strays: bool,
+        in_full: bool,
     ) -> None:
         self._profiles = profiles
         self._cache = cache
@@ -55,15 +55,28 @@ class GroupScheduling:
         self._binding = binding
         self._evictions = evictions
         self._guard = guard
+        self._in_full = in_full
+        self._leaves_out_strays = leaves_out_strays
+        self._decider = Decider(profiles)
+        self.interrupted: QueuedGroup | None = None
+        """The group whose attempt has raised before anything has changed; to be read only."""
 
     def decide(self, queued_group: QueuedGroup, now: int, on_attempt: AttemptObserver | None) -> Decision:
         """Try the group; it goes on to be bound, or back to the queue."""
         by_key = {queued.key: queued for queued in queued_group.members}
         for key in by_key if self._guard.withholds else ():
             self._guard.forget(key)
+        self.interrupted = queued_group
         attempt = attempt_group(
-            self._cache, self._profiles, queued_group.group, [self._member(queued) for queued in queued_group.members]
+            self._cache,
+            self._profiles,
+            queued_group.group,
+            [self._member(queued) for queued in queued_group.members],
+            decider=self._decider,
+            leaves_out_strays=self._leaves_out_strays,
+            in_full=self._in_full,
         )
+        self.interrupted = None
         if on_attempt is not None:
             on_attempt(attempt, self._cache.view())
         evictions, withheld = self._prepare(attempt, queued_group, now)
@@ -76,7 +89,7 @@ class GroupScheduling:
         for eviction in evictions:
             if self._binding.is_waiting(eviction.pod):
                 actions += self._binding.stop(eviction, now)
-            elif self._evictions.ask(PREEMPTOR_PREFIX + queued_group.key, eviction.uid):
+            elif self._evictions.ask(GROUP_PREFIX + queued_group.key, eviction.uid):
                 actions.append(eviction)
         if withheld is not None:
             actions += withheld.events
@@ -91,6 +104,19 @@ class GroupScheduling:
             group=queued_group.key,
             members=tuple([replace(each, actions=()) for each in told]),
         )
+
+    def abandon(self, message: str, now: int) -> Decision | None:
+        """The group whose attempt raised goes back; None if there is none, or something had changed by then."""
+        queued_group, self.interrupted = self.interrupted, None
+        if queued_group is None:
+            return None
+        told = [
+            return_member(self._queue, queued, SCHEDULER_ERROR, message, (), "", now) for queued in queued_group.members
+        ]
+        self._queue.return_group(queued_group, has_placed=False, has_failed=True, now=now)
+        actions = tuple([action for each in told for action in each.actions])
+        members = tuple([replace(each, actions=()) for each in told])
+        return Decision("", Outcome.ERROR, message=message, actions=actions, group=queued_group.key, members=members)
 
     def _member(self, queued: QueuedPod) -> Member:
         info = queued.info
@@ -142,7 +168,7 @@ class GroupScheduling:
         owner = owner_of(first.pod.metadata)
         preemptor = Preemptor(first.key, first.info.uid, owner, queued_group.info.priority, queued_group.number)
         victims = [
-            Victim(each.pod.partition("/")[0], each.uid, pods.owner(pods.rows_by_key[each.pod]))
+            EvictedOwner(each.pod.partition("/")[0], each.uid, pods.owner(pods.rows_by_key[each.pod]))
             for each in evictions
             if not self._binding.is_waiting(each.pod) and not self._evictions.is_asked(each.uid)
         ]
@@ -159,6 +185,7 @@ class GroupScheduling:
             condition_reason=CONDITION_REASON,
             condition_message=f"{scheduler_name}: preempting to accommodate a higher priority podgroup",
             note=f"Preempted by podgroup {group.metadata.uid} on node cluster",
+            scheduler_name=scheduler_name,
         )
 
 

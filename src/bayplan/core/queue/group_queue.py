@@ -48,9 +48,10 @@ class GroupQueue:
         resting: dict[str, QueuedPod],
         count_on_nodes: Callable[[str], int],
         hold_back: Callable[[str], Status],
+        wakes_early: bool,
     ) -> None:
         """`resting` is the queue's own; `count_on_nodes` says how many pods of a group have a node, and `hold_back`
-        whether preemption for a group is under way.
+        whether preemption for a group is under way. `wakes_early`: what helps a group ends a penalty that has grown.
         """
         self._profiles = profiles
         self._sort_key = sort_key
@@ -59,6 +60,7 @@ class GroupQueue:
         self._resting = resting
         self._count_on_nodes = count_on_nodes
         self._hold_back = hold_back
+        self.wakes_early = wakes_early
         self._known: dict[str, PodGroup] = {}
         self._groups: dict[str, QueuedGroup] = {}  # that rest in a place
         self._incomplete: dict[str, dict[str, QueuedPod]] = {}  # group -> its pods by key
@@ -69,6 +71,7 @@ class GroupQueue:
         self._trying: QueuedGroup | None = None
         self._returned: list[QueuedPod] = []  # members of the group being tried that did not get a node
         self._turns = count()
+        self._before: dict[str, QueuedGroup] = {}  # groups of another queue that this one goes on from
 
     # ---------------------------------------------------------------- objects
 
@@ -78,7 +81,9 @@ class GroupQueue:
         self._known[key] = group
         queued_group = self._groups.get(key)
         if queued_group is not None:
-            queued_group.group = group
+            before, queued_group.group = queued_group.group, group
+            if self.wakes_early and _gang_size(group) < _gang_size(before):
+                self._shorten_penalty(queued_group, now)
         waiting = self._incomplete.pop(key, None)
         if waiting:
             together = QueuedGroup(group, key, 0, 0)
@@ -184,6 +189,13 @@ class GroupQueue:
         strategy = Strategy.IMMEDIATELY if has_placed else Strategy.AFTER_BACKOFF
         self._requeue(queued_group, strategy, now, labels.SCHEDULE_ATTEMPT_FAILURE)
 
+    def take_over(self, before: GroupQueue, now: int) -> None:
+        """Groups that come will have been tried as often as in the other queue. An attempt that ended there failed."""
+        if before._trying is not None:
+            before._trying.note_attempt(has_placed=False, has_failed=True, now=now)
+            before._groups[before._trying.key] = before._trying
+        self._before = before._before | before._groups
+
     # ---------------------------------------------------------------- what brings groups back
 
     def move(
@@ -197,6 +209,8 @@ class GroupQueue:
         except_key: str,
     ) -> None:
         """Something happened: wake the gated groups it may help."""
+        if self.wakes_early:
+            self._end_long_penalties(cluster_event, old, new, now, except_key)
         if not len(self._gated):
             return
         for queued_group in [each for each in self._groups.values() if each.state is _GATED]:
@@ -210,6 +224,25 @@ class GroupQueue:
             if strategy is not Strategy.SKIP:
                 self._take_out(queued_group)
                 self._requeue(queued_group, strategy, now, cluster_event.label)
+
+    def _end_long_penalties(
+        self, cluster_event: ClusterEvent, old: Object | None, new: Object | None, now: int, except_key: str
+    ) -> None:
+        """Of groups that it may help, as a plugin says that has rejected a member."""
+        for queued_group in [each for each in self._groups.values() if each.state is _BACKOFF]:
+            rejected = (each for each in queued_group.members if each.rejectors and each.key != except_key)
+            for queued in rejected:
+                matched = self._profiles[queued.info.scheduler_name].reactions.to(cluster_event)
+                if judge(queued, cluster_event, matched, old, new) is not Strategy.SKIP:
+                    self._shorten_penalty(queued_group, now)
+                    break
+
+    def _shorten_penalty(self, queued_group: QueuedGroup, now: int) -> None:
+        """To that of a group that was tried in vain once."""
+        if queued_group.state is _BACKOFF and queued_group.unschedulable_count > 1:
+            self._take_out(queued_group)
+            queued_group.unschedulable_count, queued_group.backoff_second = 1, None
+            self._requeue(queued_group, Strategy.AFTER_BACKOFF, now, labels.HELPED)
 
     def activate(self, key: str, now: int) -> None:
         """Try the group as soon as possible, if the gates agree."""
@@ -258,6 +291,10 @@ class GroupQueue:
             counts[queued_group.state] += len(queued_group.members)
         return counts
 
+    def group_counts(self) -> Counter[PodState]:
+        """Groups in each place, without those of which no PodGroup is known."""
+        return Counter(queued_group.state for queued_group in list(self._groups.values()))
+
     # ---------------------------------------------------------------- inside
 
     def _note_without_node(self, queued: QueuedPod) -> None:
@@ -276,12 +313,24 @@ class GroupQueue:
             self._take_out(queued_group)
             queued_group.take_in(queued)
             self._requeue(queued_group, _STRATEGIES[queued_group.state], now, reason)
+            if self.wakes_early:
+                self._shorten_penalty(queued_group, now)
         elif self._trying is not None and self._trying.key == key:
             self._returned.append(queued)
         else:
             started = QueuedGroup(group, key, queued.number, queued.timestamp, [queued])
+            strategy = self._go_on(started)
             self._groups[key] = started
-            self._requeue(started, Strategy.IMMEDIATELY, now, reason)
+            self._requeue(started, strategy, now, reason)
+
+    def _go_on(self, started: QueuedGroup) -> Strategy:
+        """Where the group was in another queue before; it backs off as it would have done there."""
+        before = self._before.pop(started.key, None)
+        if before is None:
+            return Strategy.IMMEDIATELY
+        started.timestamp = before.timestamp
+        started.unschedulable_count, started.consecutive_errors = before.unschedulable_count, before.consecutive_errors
+        return Strategy.AFTER_BACKOFF
 
     def _wait_for_group(self, queued: QueuedPod, reason: str) -> None:
         self._incomplete.setdefault(queued.info.group, {})[queued.key] = queued
@@ -345,6 +394,8 @@ class GroupQueue:
             self._gated.remove(queued_group)
 
     def _rest(self, queued_group: QueuedGroup, place: PodState, reason: str, now: int) -> None:
+        if queued_group.state is not place:
+            self._figures.incoming_groups[labels.NAMES[place], reason] += 1
         queued_group.state = place
         for queued in queued_group.members:
             self._place(queued, place, reason)
@@ -366,6 +417,7 @@ class GroupQueue:
         before = queued.state
         if before is not place:
             self._figures.incoming[labels.NAMES[place], reason] += 1
+            self._figures.incoming_members[labels.NAMES[place], reason] += 1
         if before not in PLACES:
             self._resting[queued.key] = queued
         queued.enter(place)
@@ -384,3 +436,9 @@ def _first_refusal(queued: QueuedPod, profile: QueueProfile, together: Iterable[
     if own is not SUCCESS and not own.ok:
         return own
     return refusals[0] if refusals else SUCCESS
+
+
+def _gang_size(group: PodGroup) -> int:
+    """How many pods it takes; 0 for a group that is no gang."""
+    gang = group.spec.scheduling_policy.gang
+    return 0 if gang is None else gang.min_count
