@@ -26,7 +26,7 @@ from bayplan.store.deleting import Request
 SERVICES: Final = built_in("", "services")
 ENDPOINTS: Final = built_in("", "endpoints")
 SLICES: Final = built_in("discovery.k8s.io", "endpointslices")
-_MADE: Final = frozenset({ENDPOINTS.plural, SLICES.plural})
+_MADE: Final = frozenset({ENDPOINTS.qualified_resource, SLICES.qualified_resource})
 """What comes back if somebody deletes it."""
 _HEADLESS: Final = "service.kubernetes.io/headless"
 _CHANGED: Final = "endpoints.kubernetes.io/last-change-trigger-time"

@@ -106,8 +106,8 @@ def test_they_come_back_when_somebody_deletes_them() -> None:
     run(stage, "a", ready=True)
     (gone,) = slices(stage)
     stage.delete(f"{SLICES}/{gone['metadata']['name']}")
-    stage.delete(f"{ENDPOINTS}/web")
     (made,) = slices(stage)
+    stage.delete(f"{ENDPOINTS}/web")
     assert made["metadata"]["uid"] != gone["metadata"]["uid"]
     assert made["endpoints"] == gone["endpoints"]
     assert stage.api.get(f"{ENDPOINTS}/web")["subsets"][0]["addresses"][0]["ip"] == "10.0.0.1"
