@@ -2,6 +2,7 @@
 
 Takes the pod and a pod, node or device class that changed. What is free on a node is not known here: more than before
 of what the pod asks for is worth a new attempt.
+Upstream: plugins/noderesources/fit.go EventsToRegister (v1.36).
 """
 
 from __future__ import annotations
