@@ -193,7 +193,7 @@ def test_gates_that_change_no_decision_are_accepted(name: str) -> None:
         (
             "AllAlpha=true,DRANodeAllocatableResources=false,DRAWorkloadResourceClaims=false,GangScheduling=false,"
             "TopologyAwareWorkloadScheduling=false,WorkloadAwarePreemption=false",
-            "GenericWorkload=true is not supported: bayplan schedules pods one by one, and has no pod groups",
+            "GenericWorkload=true is not supported: pods are decided on one by one here, without pod groups",
         ),
     ],
 )
