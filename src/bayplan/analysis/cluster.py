@@ -112,7 +112,9 @@ class Cluster(Shown, ClusterObjects):
             profiles = build_profiles(configuration, extenders)
             profile = profile_of(profiles, wanted.pod)
             own_schedulers = own_schedulers_of(configuration, foreign_victims)
-            cache = self.build_cache(wanted.subject.key, profiles, configuration.gates, own_schedulers)
+            cache = self.build_cache(
+                wanted.subject.key, profiles, gates=configuration.gates, own_schedulers=own_schedulers
+            )
             add_along(cache, [wanted.origin] if wanted.origin else [])
             info = cache.info(self.claiming(pending, cache))
             view = cache.view()
