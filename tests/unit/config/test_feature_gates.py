@@ -114,7 +114,7 @@ def test_a_gate_that_works_is_read_both_ways(name: str, release: KubernetesRelea
 def test_gates_of_groups_are_for_those_who_know_groups(name: str) -> None:
     settings = {"GenericWorkload": True, name: True}
     assert getattr(read_feature_gates(settings, RELEASES["1.37"], with_groups=True), GATE_FIELDS[name])
-    with pytest.raises(FeatureGateError, match="bayplan schedules pods one by one"):
+    with pytest.raises(FeatureGateError, match="pods are decided on one by one"):
         read_feature_gates(settings, RELEASES["1.37"])
 
 
