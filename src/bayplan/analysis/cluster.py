@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.capacity import Capacity
     from bayplan.analysis.answers.changes import Given
     from bayplan.analysis.answers.drain import Draining
-    from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
+    from bayplan.analysis.answers.exposure.answer import Exposure, ExposureRanking
     from bayplan.analysis.answers.fixing.answer import Fixes
     from bayplan.analysis.answers.least_disruption import LeastDisruption
     from bayplan.analysis.answers.moving.consolidate import Consolidation
@@ -110,7 +110,9 @@ class Cluster(Shown, ClusterObjects):
             profiles = build_profiles(configuration, extenders)
             profile = profile_of(profiles, wanted.pod)
             own_schedulers = own_schedulers_of(configuration, foreign_victims)
-            cache = self.build_cache(wanted.subject.key, profiles, configuration.gates, own_schedulers)
+            cache = self.build_cache(
+                wanted.subject.key, profiles, gates=configuration.gates, own_schedulers=own_schedulers
+            )
             add_along(cache, [wanted.origin] if wanted.origin else [])
             info = cache.info(self.claiming(pending, cache))
             view = cache.view()
@@ -137,7 +139,7 @@ class Cluster(Shown, ClusterObjects):
         key = group if "/" in group else f"{namespace}/{group}"
         cache = self.build_cache(profiles=profiles, gates=configuration.gates)
         found, members = self.group_members(key, profiles, cache)
-        return explain_group(cache, profiles, key, found, members)
+        return explain_group(cache, profiles, key, found, members, configuration.wakeups)
 
     def pending(
         self,
@@ -485,7 +487,7 @@ class Cluster(Shown, ClusterObjects):
         priority_class: str = "",
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
-    ) -> Ranking:
+    ) -> ExposureRanking:
         """The workloads whose pods are evicted most easily, most exposed first; all, or of a namespace or class."""
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.exposure.ranking import ranking_of  # noqa: PLC0415
