@@ -37,7 +37,10 @@ _FILE_OPTIONS = ("-f", "--file")
 _TAKING_FILES = (*_FILE_OPTIONS, "--apply", "--pods")
 _KINDS_NAMED = 6
 #: Commands that decide on pod groups.
-_KNOWING_GROUPS = frozenset({"explain", "place", "run", "simulate", "up"})
+_KNOWING_GROUPS = frozenset({"capacity", "explain", "place", "run", "simulate", "up"})
+_COMPOSITE = "CompositePodGroup"
+#: What switches them on.
+GROUPS_ON = "--kubernetes-version 1.37 --feature-gates GenericWorkload=true"
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".gz", "/")
 
 
@@ -235,6 +238,13 @@ def refuse_groups(feature_gates: str, release: KubernetesRelease) -> None:
         raise click.UsageError(f"{error}; ask about [NAMESPACE/]podgroup/NAME") from error
 
 
+def require_groups(config: ConfigSource, feature_gates: str, release: KubernetesRelease, group: str) -> None:
+    """For a question about a group: raises UsageError where groups are off."""
+    gates = load_configuration(config, feature_gates, release=release, with_groups=True).gates
+    if not gates.generic_workload:
+        raise click.UsageError(f"pod groups are off by default; to ask about podgroup/{group}, add {GROUPS_ON}")
+
+
 def note(text: str) -> None:
     """Something worth knowing that is not the answer, on standard error."""
     click.echo(f"note: {visible(text)}", err=True)
@@ -243,6 +253,8 @@ def note(text: str) -> None:
 def note_skipped(skipped: Counter[str]) -> None:
     """Which kinds were ignored."""
     if skipped:
+        if _COMPOSITE in skipped:
+            note(f"{_COMPOSITE}s are not known here: pod groups that are part of one are taken to stand alone")
         kinds = listed([f"{number} {kind}" for kind, number in skipped.most_common()], _KINDS_NAMED)
         note(f"ignored {counted(skipped.total(), 'object')} of kinds that do not affect scheduling: {kinds}")
 
