@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 from bayplan.core.columns import row_array
-from bayplan.core.columns.loops import FIT_CODES
+from bayplan.core.columns.loops import FIT_CODES, TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT
 from bayplan.core.filtering import Filtered
-from bayplan.core.framework.contract import SKIP, CompiledFilter, Reads
-from bayplan.core.plugins.node_resources_fit import TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT
+from bayplan.core.framework.contract import SKIP, Reads
+from bayplan.core.framework.speed_hints import CompiledFilter
 from bayplan.core.preemption.budgets import covering
 from bayplan.core.preemption.candidates import by_importance
 from bayplan.core.preemption.select import PRIORITY_OFFSET
