@@ -75,7 +75,7 @@ conformance: $(STAMP)
 LATER ?=
 SCHEMA := src/bayplan/apiserver/schema/data
 schema: $(STAMP)
-	$(BIN)/python -m generators.schema_data $(KUBERNETES) $(SCHEMA)$(if $(LATER),/$(LATER) $(SCHEMA))
+	$(BIN)/python -m generators.schema_data $(KUBERNETES) $(SCHEMA)$(if $(LATER),/$(LATER) $(SCHEMA) $(filter-out %/$(LATER),$(wildcard $(SCHEMA)/v*)))
 
 # A release in dist/: sources, a wheel, the kubectl plugin: make dist URL=where-they-will-be.
 URL ?=

@@ -1,12 +1,12 @@
 """What the API server knows of the built-in types, out of the sources of a Kubernetes release.
 
-    python -m generators.schema_data KUBERNETES FOLDER [BASE]
+    python -m generators.schema_data KUBERNETES FOLDER [BASE...]
 
 reads the Go types and the discovery documents in a checkout of Kubernetes, and writes `resources.txt` and a file for
-each group version into FOLDER, in the form that `bayplan.apiserver.schema.messages` describes. With BASE, a folder that
-was written before, only the types that are other ones than there; `resources.txt` is changed by hand then. The OpenAPI
-and protobuf files of a release are generated from the same Go types, but lack the names of Go types, which error
-messages show, and the values of enums.
+each group version into FOLDER, in the form that `bayplan.apiserver.schema.messages` describes. With BASE, folders that
+were written for earlier releases, only the types that are other ones since; `resources.txt` is changed by hand then.
+The OpenAPI and protobuf files of a release are generated from the same Go types, but lack the names of Go types, which
+error messages show, and the values of enums.
 """
 
 from __future__ import annotations
@@ -193,12 +193,12 @@ def _prefix(api_version: str) -> str:
     return f"{GROUPS[group]}.{version}"
 
 
-def changed(texts: dict[str, str], base: Path) -> dict[str, str]:
-    """The types that BASE has otherwise, or not at all, by file name; new fields with their gates."""
+def changed(texts: dict[str, str], bases: list[Path]) -> dict[str, str]:
+    """The types that are not as the last base that has them says, by file name; new fields with their gates."""
     found = {}
     for name in texts.keys() - {"resources.txt"}:
-        file = base / name
-        known = _paragraphs(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        files = [base / name for base in bases if (base / name).is_file()]
+        known = {kind: lines for file in files for kind, lines in _paragraphs(file.read_text(encoding="utf-8")).items()}
         made = {
             kind: [_without_gate(line) if _without_gate(line) in known.get(kind, ()) else line for line in lines]
             for kind, lines in _paragraphs(texts[name]).items()
@@ -216,13 +216,13 @@ def _paragraphs(text: str) -> dict[str, list[str]]:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) not in (2, 3):
-        sys.stderr.write("usage: python -m generators.schema_data KUBERNETES FOLDER [BASE]\n")
+    if len(arguments) < 2:
+        sys.stderr.write("usage: python -m generators.schema_data KUBERNETES FOLDER [BASE...]\n")
         return 2
     kubernetes, target, *base = (Path(each) for each in arguments)
     try:
         texts = generate(kubernetes)
-        texts = changed(texts, base[0]) if base else without_gates(texts)
+        texts = changed(texts, base) if base else without_gates(texts)
     except BadSourceError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

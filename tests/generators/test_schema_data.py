@@ -204,13 +204,13 @@ def test_of_a_later_release_only_what_differs(kubernetes: Path, tmp_path: Path) 
     assert main([str(kubernetes), str(base)]) == 0
     source = kubernetes / "staging/src/k8s.io/api/core/v1/types.go"
     text = source.read_text(encoding="utf-8")
-    assert changed(generate(kubernetes), base) == {}
+    assert changed(generate(kubernetes), [base]) == {}
     tags = '`json:"mode,omitempty" protobuf:"bytes,9,opt,name=mode"`'
     mode = f"\t// +featureGate=Modes\n\t// +optional\n\tMode string {tags}\n"
     source.write_text(text.replace("type Part struct {\n", "type Part struct {\n" + mode), encoding="utf-8")
     texts = generate(kubernetes)
     part = "Part\n  9 mode string{}\n  1 share double go=float64\n  2 nested *Part\n"
-    assert changed(texts, base) == {"core.v1.txt": part.format(" gate=Modes")}
+    assert changed(texts, [base]) == {"core.v1.txt": part.format(" gate=Modes")}
     assert part.format("") in without_gates(texts)["core.v1.txt"]
 
 

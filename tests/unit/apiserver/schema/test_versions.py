@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from importlib import resources
+from itertools import pairwise
 
 import pytest
 
@@ -48,12 +49,13 @@ def test_tasks_go_on_with_the_version_that_they_were_started_in() -> None:
     assert newer.fields.keys() - older.fields.keys() == {"evictionResponders"}
 
 
-@pytest.mark.parametrize("version", LATER)
-def test_a_folder_has_nothing_but_what_differs(version: str) -> None:
+@pytest.mark.parametrize(("earlier", "version"), [*pairwise([FIRST, *LATER])])
+def test_a_folder_has_nothing_but_what_differs(earlier: str, version: str) -> None:
     folder = resources.files("bayplan.apiserver.schema") / "data" / f"v{version}"
     for file in folder.iterdir():
         prefix = file.name.removesuffix(".txt")
-        before = {name: message(name) for name in message_names(prefix)}
+        with serving(earlier):
+            before = {name: message(name) for name in message_names(prefix)}
         with serving(version):
             for paragraph in file.read_text(encoding="utf-8").split("\n\n"):
                 name = f"{prefix}.{paragraph.split()[0]}"
