@@ -2,7 +2,8 @@
 and then simulates the hour in which that happens.
 
 The cluster and the story are YAML files in `demo_data`, as a user would write them; `--write` exports them for trying
-out the commands. Everything is computed as for any other cluster; no output is hard-coded.
+out the commands, and tells the story only if a report of it is wanted, too. Everything is computed as for any other
+cluster; no output is hard-coded.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from bayplan.analysis.input_gaps import DUMP_COMMAND
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import simulate
 from bayplan.cli.output_files import check_file
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.reading import read
@@ -49,23 +51,37 @@ _WHAT_HAPPENS = (
 
 
 @click.command("demo", epilog="Exit codes: 0 done; 2 bad usage.")
-@click.option("--write", "folder", metavar="DIR", help="Write the demo's YAML files to DIR, to try out the commands.")
+@click.option(
+    "--write", "folder", metavar="DIR", help="Only write the demo's YAML files to DIR, to try out the commands."
+)
 @click.option("--report", metavar="FILE", help="Where to write the HTML report. Default: the temporary directory.")
 def command(folder: str | None, report: str | None) -> None:
     """Watch an hour of preemption on a small built-in cluster. Takes a few seconds."""
     check_file("--report", report)
     if folder:
         write_files(Path(folder))
+        show(written_parts(folder), sys.stdout)
+    if report or not folder:
+        show_story(report)
+    show(next_steps(folder), sys.stdout)
+
+
+def show_story(report: str | None) -> None:
+    """All chapters; the last one writes the report."""
     show(before_parts(), sys.stdout)
     result = hour()
     show(hour_parts(result), sys.stdout)
     show(report_parts(result, Path(report) if report else _report_file()), sys.stdout)
-    show(next_steps(folder), sys.stdout)
 
 
 def _report_file() -> Path:
     """Each user has one: nobody may replace another user's file in a shared directory."""
     return Path(tempfile.gettempdir()) / f"bayplan-demo-{os.getuid()}.html"
+
+
+def written_parts(folder: str) -> Iterator[Part]:
+    *others, last = (*FILES, STORY)
+    yield sentence(f"{folder} has the files of the demo's cluster: {', '.join(others)} and {last}.")
 
 
 def before_parts() -> Iterator[Part]:
@@ -74,7 +90,7 @@ def before_parts() -> Iterator[Part]:
         "bayplan makes the same decisions as the Kubernetes scheduler, and explains them. Here is a small cluster."
     )
     yield chapter("1 · Six nodes, nearly full: one is reserved for GPU workloads, one is cordoned for maintenance")
-    yield from terminal_parts([node_table(Cluster(objects_of("cluster.yaml")).build_cache().view())])
+    yield from terminal_parts([node_table(Cluster(objects_of("cluster.yaml")).build_cache(gates=DEFAULT_GATES).view())])
     yield chapter(f"2 · An urgent pod arrives. Which pods would it evict? bayplan explain {URGENT_POD}")
     yield sentence(f"{URGENT_POD} has priority class critical and needs 4 CPUs.")
     document = Cluster(objects_of("cluster.yaml", "urgent.yaml")).explain(URGENT_POD).document()
@@ -111,7 +127,9 @@ def next_steps(folder: str | None) -> Iterator[Part]:
         "The same question, on files": f"bayplan explain {URGENT_POD} -f {where}",
         "Everything that keeps a pod from being scheduled": f"bayplan explain dev/trainer-xl -f {where} --all-reasons",
         "Place all pending pods, with JSON output": f"bayplan place -f {where} -o json",
-        "The same hour, another seed": f"bayplan simulate -f {where}/cluster.yaml --timeline {where}/{STORY} --seed 2",
+        "The same hour, another seed": (
+            f"bayplan simulate -f {where}/cluster.yaml --timeline {where}/{STORY} --until 1h --seed 2"
+        ),
         "Your own cluster": f"{DUMP_COMMAND} | bayplan place -f -",
     }
     if folder is None:

@@ -22,7 +22,7 @@ from bayplan.core.decision import Choice, Fits, NeedsPreemption
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.kept_answers import choice_of
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Outcomes:
         self._sharing = _sharing_ports(self._cluster)
 
     def _cache_without(self, key: str) -> Cache:
-        return self._cluster.build_cache(key, self._profiles, self._gates, self._own_schedulers)
+        return self._cluster.build_cache(key, self._profiles, gates=self._gates, own_schedulers=self._own_schedulers)
 
     def of(self, key: str) -> Outcome:
         """What becomes of the pod."""
@@ -78,7 +78,7 @@ class Outcomes:
                 cache.remove_pod(key)
             add_along(cache, [planned] if planned is not None else [])
             info = cache.info(cluster.claiming(unbound(pod), cache))
-            admitted = may_enter(self._profiles[info.scheduler_name].pre_enqueue, info)
+            admitted = run_pre_enqueue(self._profiles[info.scheduler_name].pre_enqueue, info)
             if not admitted.ok:
                 return Outcome(message=admitted.message)
             try:
