@@ -32,6 +32,20 @@ def is_emptied(document: Document, name: str) -> bool:
     return isinstance(document, Sparse) and name in document.emptied
 
 
+def settle(document: Document) -> None:
+    """Forgets, in place, which lists and maps were given with nothing in them."""
+    for name, value in document.items():
+        if isinstance(value, dict | list):
+            document[name] = _settled(value)
+
+
+def _settled(value: Any) -> Any:
+    if isinstance(value, dict):
+        settle(value)
+        return dict(value) if isinstance(value, Sparse) else value
+    return [_settled(item) for item in value] if isinstance(value, list) else value
+
+
 def part(document: Document, *names: str) -> Document:
     """The object at the end of the names; an empty one, which belongs to nobody, where any of them is missing."""
     for name in names:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from bayplan.apiserver.admitting.cluster import EVENTS, ClusterView
-from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.documents import Document, settle
 from bayplan.apiserver.admitting.plugins.namespaces import check_namespace
 from bayplan.apiserver.admitting.plugins.pod_security import check_pod_security
 from bayplan.apiserver.admitting.plugins.quotas import check_quotas
@@ -201,6 +201,7 @@ def _finish(kind: Kind, resource: Resource, made: Document, old: Document | None
 
 
 def _store_empty_as_null(resource: Resource, made: Document) -> None:
+    settle(made)
     described = message_of(resource.api_version, resource.kind)
     # Those are stored as JSON, and all others as protobuf, which knows no empty lists.
     if described is not None and resource.group not in ("apiextensions.k8s.io", "apiregistration.k8s.io"):

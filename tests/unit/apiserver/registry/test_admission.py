@@ -118,3 +118,11 @@ def test_whoever_creates_what_has_no_effect_is_told() -> None:
     role = {"metadata": {"name": "r", "uid": "u", "namespace": "default"}, "rules": []}
     admit_create(built_in("rbac.authorization.k8s.io", "roles"), role, Api().registry, 0, options=told)
     assert told.warnings == ["Role is stored, but has no effect: everybody who has a token may do everything"]
+
+
+def test_what_is_stored_forgets_that_something_was_given_with_nothing_in_it() -> None:
+    api = Api()
+    spec = {"nodeSelector": {}, "containers": [{"name": "c", "image": "x", "args": []}]}
+    api.post("/api/v1/namespaces/default/pods", {"metadata": {"name": "a"}, "spec": spec})
+    stored = api.registry.entry(built_in("", "pods"), "default", "a").document["spec"]
+    assert (type(stored), type(stored["containers"][0])) == (dict, dict)
