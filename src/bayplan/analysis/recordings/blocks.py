@@ -112,7 +112,7 @@ class ReadBlocks:
 def _check_magic(path: Path, file: BinaryIO) -> None:
     """Leaves the file behind its first line; raises InvalidObject if it is no recording."""
     found = file.read(len(MAGIC))
-    if found != MAGIC and not (found and MAGIC.startswith(found)):  # which was cut off there
+    if not MAGIC.startswith(found):  # which was cut off there
         raise _wrong(path, f"is not a recording: it does not begin with {MAGIC.decode().strip()!r}")
     if found != MAGIC:
         file.seek(0)

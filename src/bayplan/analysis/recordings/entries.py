@@ -41,6 +41,8 @@ def trim_annotations(value: Any) -> None:
     if isinstance(value, dict):
         if isinstance(annotations := value.get("annotations"), dict):
             value["annotations"] = {key: text for key, text in annotations.items() if key in ANNOTATIONS}
+            if not value["annotations"]:
+                del value["annotations"]
         for item in value.values():
             trim_annotations(item)
     elif isinstance(value, list):

@@ -67,7 +67,7 @@ class RecordingReader:
         self._listed: dict[_Place, Object] | None = {}
         self._listed_at = 0
         for kind, entry in self._entries:
-            if kind == SYNCED:
+            if kind == SYNCED and self.head:
                 break
             self._take(kind, entry)
         else:
@@ -117,6 +117,8 @@ class RecordingReader:
             name, plain = self._state.removed(*entry[2:])
             meta = plain["metadata"]
             return ObjectRemoved(self._known.pop((name, f"{meta.get('namespace', '')}/{meta['name']}")))
+        if kind == SYNCED:
+            raise KeyError(HEAD)  # without which there is no list
         if kind == TROUBLE:
             self.notes.append(f"{format_time(self._now)}: {entry[2]}")
         return None

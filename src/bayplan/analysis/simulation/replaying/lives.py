@@ -55,12 +55,12 @@ class RecordedLives:
 
 
 def _life_of(row: PodRow, ran_before: int, stop_ns: int | None) -> Life:
-    if row.ended is None or row.end not in (End.FINISHED, End.FAILED):
+    if row.ended is None or row.evicted is not None or row.end not in (End.FINISHED, End.FAILED):
         run_ns = None
     else:
         run_ns = _between(row.started if row.started is not None else row.ended, row.ended) + ran_before
     start_ns = None if row.bound is None or row.started is None or not row.created else _between(row.bound, row.started)
-    return Life(start_ns, run_ns, stop_ns, row.end is End.FAILED)
+    return Life(start_ns, run_ns, stop_ns, run_ns is not None and row.end is End.FAILED)
 
 
 def _between(since: float, until: float) -> int:
