@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bayplan.config.loading import load_configuration
+from bayplan.config.releases import NEWEST_RELEASE
 from bayplan.model.reading import SourcedDocument
 from bayplan.model.time_units import SECOND
 from bayplan.worlds.hosting import HostedCluster, Hosting
@@ -127,8 +129,11 @@ def _seen(document: Mapping[str, Any]) -> SeenPod:
 
 @contextmanager
 def running_cluster(objects: Sequence[Document], folder: Path) -> Iterator[RunningCluster]:
-    """A cluster that starts with these objects, as with `bayplan up -f`, and is gone after the block."""
-    hosting = Hosting(token=_TOKEN, speed=100.0)
+    """A cluster that starts with these objects, as with `bayplan up -f`, and is gone after the block.
+
+    It decides as the newest version does, as do questions about files that do not say which version they are from.
+    """
+    hosting = Hosting(token=_TOKEN, speed=100.0, configuration=load_configuration(release=NEWEST_RELEASE))
     hosted = HostedCluster(hosting, written=[SourcedDocument("cluster.yaml", "", document) for document in objects])
     ready: Future[asyncio.AbstractEventLoop] = Future()
     thread = threading.Thread(target=lambda: asyncio.run(_serve(hosted, ready)), daemon=True)

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 from tests.support.helm_charts import chart_documents, render_chart
 
+from bayplan.cli.main import cli
 from bayplan.cli.run import command
 from bayplan.config.loading import load_configuration
 from bayplan.testing import LiveCluster, cluster
@@ -138,7 +140,7 @@ def test_the_configuration_and_the_flags_are_ones_that_bayplan_takes(values: dic
     (container,) = only(documents, "Deployment")["spec"]["template"]["spec"]["containers"]
     name, *arguments = container["args"]
     assert name == "run"
-    command.make_context(name, arguments)
+    command.make_context(name, arguments, parent=click.Context(cli, **cli.context_settings))
 
 
 def test_pods_have_no_more_rights_on_their_node_than_they_need() -> None:

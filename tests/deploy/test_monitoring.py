@@ -46,7 +46,7 @@ IDS = [name for name, _ in QUERIES]
 @pytest.fixture(scope="module")
 def series() -> dict[str, set[str]]:
     """The labels of every series that a running scheduler may show."""
-    metrics = shown_parts(Watched().metrics, Elector())
+    metrics = shown_parts(Watched(gates="GenericWorkload=true").metrics, Elector())
     found = {"up": set[str]()}
     for family in (tally.family for tally in metrics.tallies.values()):
         if family.type == "histogram":

@@ -22,7 +22,7 @@ from bayplan.core.actions import Action
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Answer, Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.core.feature_gates import DEFAULT_GATES
-from bayplan.core.framework.requeue import ActionType, EnqueueExtensions, EventResource, SleepsUpstream
+from bayplan.core.framework.requeue import KINDS_OF_PODS, ActionType, EnqueueExtensions, EventResource, SleepsUpstream
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.changes import pod_changes
@@ -104,7 +104,7 @@ class Meter:
         obj = event.old if isinstance(event, ObjectRemoved) else getattr(event, "new", None)
         self.events[type(event).__name__, type(obj).__name__ if obj is not None else ""] += 1
         if isinstance(event, ObjectChanged) and isinstance(event.old, Pod) and isinstance(event.new, Pod):
-            resource = EventResource.ASSIGNED_POD if event.new.spec.node_name else EventResource.UNSCHEDULABLE_POD
+            resource = EventResource.ASSIGNED_POD if event.new.spec.node_name else EventResource.UNSCHEDULED_POD
             self.cluster_events.update(
                 (resource, action) for action in pod_changes(event.old, event.new, DEFAULT_GATES)
             )
@@ -162,8 +162,7 @@ def registered() -> Iterator[tuple[EventResource, ActionType]]:
 
 
 def covers(wanted: EventResource, seen: EventResource) -> bool:
-    of_pods = (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD)
-    return wanted in (seen, EventResource.ANY) or (wanted is EventResource.POD and seen in of_pods)
+    return wanted in (seen, EventResource.ANY) or (wanted is EventResource.POD and seen in KINDS_OF_PODS)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
+from bayplan.config.releases import release_named
 from bayplan.core.actions import Action, Bind, Evict
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, ObjectAdded
@@ -23,6 +24,7 @@ from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.serving.metrics.registry import Metrics
+from bayplan.worlds.live_observers import Observers
 from bayplan.worlds.shadow_findings import Agreement, Findings
 
 MILLISECOND = 1_000_000
@@ -40,15 +42,27 @@ class Watched:
         *objects: Object,
         change: Callable[[Profile], Profile] = lambda profile: profile,
         safety: PreemptionSafety = UPSTREAM,
+        kubernetes_version: str = "1.37",
+        gates: str = "",
     ) -> None:
         self._ticks = 0
         self.metrics = Metrics(self._tick)
-        profiles = {name: change(profile) for name, profile in build_profiles(load_configuration(None)).items()}
+        release = release_named(kubernetes_version)
+        configuration = load_configuration(None, gates, release=release, with_groups=True)
+        profiles = {name: change(profile) for name, profile in build_profiles(configuration).items()}
+        of_groups = self.metrics.watch_groups() if gates else None
         self.scheduler = Scheduler(
-            profiles, queue_order(profiles), started_at=0, stopwatch=self.metrics.stopwatch, safety=safety
+            profiles,
+            queue_order(profiles),
+            started_at=0,
+            stopwatch=self.metrics.stopwatch,
+            safety=safety,
+            gates=configuration.gates,
+            on_group_attempt=None if of_groups is None else of_groups.tried,
         )
         self._driven = self.metrics.measured(self.scheduler)
-        self.observer = self.metrics.watch(self.scheduler)
+        watching = self.metrics.watch(self.scheduler)
+        self.observer = Observers([watching] if of_groups is None else [watching, of_groups])
         self.now = SECOND
         for obj in objects:
             self.see(ObjectAdded(obj))

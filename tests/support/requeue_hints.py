@@ -89,5 +89,5 @@ def is_same(one: Pod, other: Pod) -> bool:
 def _resource(subject: Object) -> EventResource:
     if isinstance(subject, Pod):
         placed = subject.spec.node_name or subject.status.nominated_node_name
-        return EventResource.ASSIGNED_POD if placed else EventResource.UNSCHEDULABLE_POD
+        return EventResource.ASSIGNED_POD if placed else EventResource.UNSCHEDULED_POD
     return RESOURCES[type(subject)]

@@ -16,7 +16,12 @@ class VirtualShadow:
     def __init__(self, configuration: Configuration, started_at: int, journal: JournalWriter | None = None) -> None:
         profiles = build_profiles(configuration)
         self.shadow = Shadow(profiles, configuration.gates, started_at=started_at)
-        self.scheduler = build_scheduler(configuration, started_at=started_at, on_choice=self.shadow.chosen)
+        self.scheduler = build_scheduler(
+            configuration,
+            started_at=started_at,
+            on_choice=self.shadow.chosen,
+            on_group_attempt=self.shadow.tried_group,
+        )
         self.shadow.answer_to(self._observe)
         self._now = started_at
         self._journal = journal

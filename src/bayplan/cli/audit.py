@@ -14,10 +14,8 @@ from bayplan.cli.options import CommandWithFiles
 from bayplan.cli.progress import progress_line
 from bayplan.model.reading import lines_in
 from bayplan.report.answers.audit import audit_parts
-from bayplan.report.answers.sarif import sarif
+from bayplan.report.answers.sarif import FORMAT, sarif
 from bayplan.report.json_output import tagged, write_json
-
-_SARIF = "sarif"
 
 
 @click.command(
@@ -26,7 +24,7 @@ _SARIF = "sarif"
     epilog="Exit codes: 0 no finding of the --fail-on level or worse; 1 there is one; 2 bad input or usage.",
 )
 @details_option
-@answer_options(_SARIF)
+@answer_options(FORMAT)
 @click.option(
     "--fail-on",
     type=click.Choice([level.value for level in Level]),
@@ -51,7 +49,7 @@ def command(asked: Asked, fail_on: str, ignored: tuple[str, ...]) -> int:
     cluster = asked.cluster()
     with progress_line() as tell:
         answer = cluster.audit(ignored=ignored, processes=os.cpu_count() or 1, tell=tell, **asked.settings())
-    if asked.output == _SARIF:
+    if asked.output == FORMAT:
         lines = lines_in(dict.fromkeys(finding.source for finding in answer.findings if finding.source))
         write_json(sarif(answer, lines), sys.stdout)
     else:

@@ -37,7 +37,7 @@ _FILE_OPTIONS = ("-f", "--file")
 _TAKING_FILES = (*_FILE_OPTIONS, "--apply", "--pods")
 _KINDS_NAMED = 6
 #: Commands that decide on pod groups.
-_KNOWING_GROUPS = frozenset({"explain", "place", "simulate"})
+_KNOWING_GROUPS = frozenset({"explain", "place", "run", "simulate"})
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".gz", "/")
 
 
@@ -67,7 +67,7 @@ def repeat_file_option(arguments: list[str]) -> list[str]:
 
 def _check_feature_gates(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str:
     text = ",".join(value)
-    with_groups = ctx.command.name in _KNOWING_GROUPS
+    with_groups = ctx.info_name in _KNOWING_GROUPS
     asked = ctx.params.get("kubernetes_version")
     # Which gates there are depends on the version. The cluster may be yet to say it; `check_gates` follows.
     releases = [release_named(asked)] if asked not in (None, NEAREST) else [*RELEASES.values()]

@@ -43,6 +43,7 @@ from bayplan.config.writing import configuration_text
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Choice
 from bayplan.core.framework.verdict import CycleError
+from bayplan.core.groups.cycle import GroupAttempt
 from bayplan.core.snapshot import View
 from bayplan.model.media_types import JSON
 from bayplan.serving.decision_log import DecisionLog
@@ -165,12 +166,15 @@ class _Process:
         self._bugs = BugReports(_log.error, head_of(configuration, options.config, options.feature_gates))
         extenders = () if documents is None else _extenders(configuration, documents, self._note_answer)
         self._recorder = _recorder(configuration) if options.secure_port else None
+        with_groups = metrics is not None and configuration.gates.generic_workload
+        self._group_attempts = metrics.watch_groups() if metrics is not None and with_groups else None
         self.scheduler = build_scheduler(
             configuration,
             started_at=started_at,
             on_choice=self._chosen if self._recorder is not None or self.shadow is not None else None,
             extenders=extenders,
             stopwatch=None if metrics is None else metrics.stopwatch,
+            on_group_attempt=self._tried_group,
         )
         self.world = LiveWorld(
             self._driven(started_at),
@@ -242,6 +246,15 @@ class _Process:
         except Exception as error:
             self._bugs(OBSERVER, info.key, error)
 
+    def _tried_group(self, attempt: GroupAttempt, view: View) -> None:
+        try:
+            if self._group_attempts is not None:
+                self._group_attempts.tried(attempt, view)
+            if self.shadow is not None:
+                self.shadow.tried_group(attempt, view)
+        except Exception as error:
+            self._bugs(OBSERVER, attempt.key, error)
+
     def _note_answer(self, answer: dict[str, Any]) -> None:
         """Of an extender."""
         now = self._clock()
@@ -279,7 +292,9 @@ class _Process:
     def _observers(self) -> list[LiveObserver]:
         """Who looks on."""
         counted = () if self._metrics is None else (self._metrics.watch(self.scheduler),)
-        others = [other for other in (self._recorder, self._journal, self.shadow) if other is not None]
+        others = [
+            other for other in (self._group_attempts, self._recorder, self._journal, self.shadow) if other is not None
+        ]
         return [DecisionLog(self._options.verbosity), *counted, *others]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:

@@ -267,7 +267,7 @@ def provisional_configuration(options: RunOptions) -> Configuration:
 
 def configuration_of(options: RunOptions, release: KubernetesRelease) -> Configuration:
     """The file, with what flags say instead. A shadow has no limits unless told: those it watches have none."""
-    check_gates(options.feature_gates, release)
+    check_gates(options.feature_gates, release, with_groups=True)
     for value in options.emulated_version:
         if release_named(_emulates(value)) is not release:
             message = f"{value} is not supported: decisions are those of {release.version}; use --kubernetes-version"
@@ -277,6 +277,7 @@ def configuration_of(options: RunOptions, release: KubernetesRelease) -> Configu
         feature_gates=options.feature_gates,
         release=release,
         overrides={"leaderElection": _election_fields(options), "clientConnection": _connection_fields(options)},
+        with_groups=True,
         parked_max_ns=int(options.pod_max_in_unschedulable_pods_duration),
         safety=UPSTREAM if options.shadow else LIVE,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,10 +24,13 @@ from bayplan.cli.output_files import check_file
 from bayplan.cli.progress import progress_line
 from bayplan.cli.simulation_traces import given_trace, trace_options
 from bayplan.config.releases import NEWEST_RELEASE, RELEASES, KubernetesRelease, UnknownReleaseError, release_named
+from bayplan.model.reading import lines_in, source_of
 from bayplan.report.answers.parts import Heading, Part
+from bayplan.report.answers.sarif import FORMAT
 from bayplan.report.answers.upgrade import upgrade_parts
+from bayplan.report.answers.upgrade_sarif import pod_name, upgrade_sarif
 from bayplan.report.comparison.parts import comparison_parts
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import tagged, write_json
 
 _CONFIG = "config"
 
@@ -68,7 +72,7 @@ def _release(ctx: click.Context, parameter: click.Parameter, value: str) -> Kube
 )
 @trace_options
 @details_option
-@answer_options()
+@answer_options(FORMAT)
 def command(
     asked: Asked,
     to: KubernetesRelease,
@@ -90,6 +94,9 @@ def command(
     cluster = _cluster(asked, to)
     with progress_line() as tell:
         answer = cluster.upgrade(to.version, rules=rules, tell=tell, **asked.settings())
+    if asked.output == FORMAT:
+        write_json(_sarif(answer, cluster), sys.stdout)
+        return EXIT_NO if _fails(answer, fail_on) else EXIT_YES
     document, parts = answer.to_dict(), list(upgrade_parts(answer))
     if answer.is_compared and (timeline or played):
         runs = [
@@ -116,6 +123,13 @@ def command(
         details=asked.details,
     )
     return EXIT_NO if _fails(answer, fail_on) else EXIT_YES
+
+
+def _sarif(answer: Upgrade, cluster: Cluster) -> dict[str, Any]:
+    names = (pod_name(each) for each in answer.differences)
+    files = {name: source_of(name, cluster.sources) for name in names}
+    lines = lines_in(dict.fromkeys(file for file in files.values() if file))
+    return upgrade_sarif(answer, files.__getitem__, lines)
 
 
 def _cluster(asked: Asked, to: KubernetesRelease) -> Cluster:

@@ -14,13 +14,13 @@ import msgspec
 
 from bayplan.client.contract import Response
 from bayplan.client.documents import Document, overlay
-from bayplan.client.known_pods import KnownPods
+from bayplan.client.known_objects import KnownObjects
 from bayplan.client.lanes import Lane
 from bayplan.client.patches import status_patch
 from bayplan.client.paths import list_path, plural_of
 from bayplan.client.refusals import message_of
 from bayplan.client.sending import BUSY, Sender
-from bayplan.model.kinds import KINDS, Object, object_key
+from bayplan.model.kinds import ALL_KINDS, Object, object_key
 from bayplan.model.media_types import JSON, STRATEGIC_MERGE_PATCH
 from bayplan.model.structs import Struct
 from bayplan.model.time_units import SECOND
@@ -60,11 +60,11 @@ class _Binding(Struct):
 
 
 class Requests:
-    """Sends requests, and remembers what the answers say about pods."""
+    """Sends requests, and remembers what the answers say about objects whose status was written."""
 
-    def __init__(self, sender: Sender, pods: KnownPods) -> None:
+    def __init__(self, sender: Sender, known: KnownObjects) -> None:
         self._sender = sender
-        self._pods = pods
+        self._known = known
 
     async def go(self, lane: Lane, steps: Steps[None]) -> None:
         """Do what the steps ask for, until they are done."""
@@ -86,10 +86,9 @@ class Requests:
             case PostBinding():
                 await self._bind(lane, request)
             case PatchStatus(before, after):
-                key = object_key(before)
-                path = f"{_path('Pod', key)}/status"
-                response = await self._patch(lane, path, status_patch(before, after))
-                self._pods.answered(key, response.body)
+                kind, key = type(before).__name__, object_key(before)
+                response = await self._patch(lane, f"{_path(kind, key)}/status", status_patch(before, after))
+                self._known.answered(kind, key, response.body)
             case Get(kind, key):
                 path = _path(kind, key)
                 return _object(kind, await self._sender.get(lane, path), path, read)
@@ -110,10 +109,10 @@ class Requests:
         target = _Target("Node", request.node)
         body = _encode(_Binding("Binding", "v1", _Meta(name, namespace, request.uid), target))
         _checked(await self._sender.send(lane, "POST", f"{_path('Pod', request.key)}/binding", body))
-        self._pods.forget(request.key)
+        self._known.forget("Pod", request.key)
 
     async def _create(self, lane: Lane, obj: Object, read: dict[str, Document]) -> Object:
-        info = KINDS[type(obj).__name__]
+        info = ALL_KINDS[type(obj).__name__]
         document = {**msgspec.to_builtins(obj), "apiVersion": info.api_version}
         path = _path(info.kind, object_key(obj))
         collection = path.rpartition("/")[0]
@@ -145,12 +144,14 @@ class Requests:
         response = await self._sender.send_again(lane, "DELETE", path, _encode(options), JSON, frozenset())
         _checked(response)
         if request.kind == "Pod":
-            self._pods.answered(request.key, response.body)  # so that another preemptor does not delete it again
+            self._known.answered(
+                request.kind, request.key, response.body
+            )  # so that another preemptor does not delete it again
 
 
 def _path(kind: str, key: str) -> str:
     """Where the server has the object, by `namespace/name`."""
-    info = KINDS[kind]
+    info = ALL_KINDS[kind]
     root = list_path(info).rpartition("/")[0]
     namespace, _, name = key.partition("/")
     inside = f"/namespaces/{namespace}" if info.namespaced else ""
@@ -162,7 +163,7 @@ def _object(kind: str, response: Response, path: str, read: dict[str, Document])
     if not isinstance(document, dict):
         raise msgspec.ValidationError("the server's answer is not an object")
     read[path] = document
-    return msgspec.convert(document, KINDS[kind].struct)
+    return msgspec.convert(document, ALL_KINDS[kind].struct)
 
 
 def _checked(response: Response) -> Response:

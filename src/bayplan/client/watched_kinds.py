@@ -12,7 +12,8 @@ from bayplan.client.paths import list_path, plural_of
 from bayplan.config.loading import Configuration
 from bayplan.config.releases import KubernetesRelease
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
-from bayplan.model.kinds import KINDS, KindInfo
+from bayplan.model.groups import PodGroup
+from bayplan.model.kinds import ALL_KINDS, KindInfo
 
 #: Pods that have ended are of no interest.
 UNFINISHED_PODS = "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
@@ -56,7 +57,7 @@ class WatchedKind:
 
 
 def watched_kind(kind: str) -> WatchedKind:
-    return WatchedKind(KINDS[kind], UNFINISHED_PODS if kind == "Pod" else "")
+    return WatchedKind(ALL_KINDS[kind], UNFINISHED_PODS if kind == "Pod" else "")
 
 
 def kinds_to_watch(configuration: Configuration) -> list[WatchedKind]:
@@ -70,6 +71,8 @@ def kinds_to_watch(configuration: Configuration) -> list[WatchedKind]:
             needed |= {*KINDS_BY_PLUGIN.get(plugin, ())}
     if "ResourceSlice" in needed and configuration.gates.dra_device_taint_rules:
         needed.add("DeviceTaintRule")
+    if configuration.gates.generic_workload:
+        needed.add(PodGroup.__name__)
     first = ("Namespace", "Node")
     others = sorted(needed - {*first, "Pod"})
     kinds = [watched_kind(kind) for kind in (*(k for k in first if k in needed or k == "Node"), *others, "Pod")]

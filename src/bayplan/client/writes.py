@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from bayplan.client.contract import ApiClient, LostError, NotSentError
 from bayplan.client.event_writes import EventWrites
-from bayplan.client.known_pods import KnownPods
+from bayplan.client.known_objects import KnownObjects
 from bayplan.client.lanes import Job, Lane, Lanes
 from bayplan.client.limits import Throttle, TokenBucket
 from bayplan.client.requesting import Requests
@@ -34,6 +34,7 @@ from bayplan.core.actions import (
     SetCondition,
     SetGroupCondition,
     WriteVolumes,
+    subject_of,
 )
 from bayplan.core.events import BindAnswered, ClaimWriteFailed, Event
 from bayplan.model.kinds import Object
@@ -48,7 +49,7 @@ from bayplan.performing.requests import Known, RefusedError
 Wrote: TypeAlias = Callable[[Action, int, str], None]
 """An action is over: how long it took in nanoseconds, and the error, if there was one."""
 
-_STATUSES: Final = (Evict, SetCondition, Nominate, ClearNomination)
+_STATUSES: Final = (Evict, SetCondition, Nominate, ClearNomination, SetGroupCondition)
 #: Answers that were lost are passed on after a pause, which doubles: the core asks again at once.
 _PAUSE_S: Final = 0.1
 _PAUSE_MAX_S: Final = 5.0
@@ -96,12 +97,11 @@ class Writer:
         throttles = [Throttle(TokenBucket(limits.qps, limits.burst, loop.time()), loop.time) for _ in range(2)]
         self._sender = Sender(client, *throttles)
         self._lanes = Lanes(limits.in_flight, self._sender.is_sending, self._raised)
-        self._shown = known
-        self._pods = KnownPods(lambda key: _pod(known("Pod", key)))
-        self._requests = Requests(self._sender, self._pods)
+        self._known = KnownObjects(known)
+        self._requests = Requests(self._sender, self._known)
         series = EventSeries(host or socket.gethostname())
         self._events = EventWrites(self._lanes, self._sender, series, self.outcomes, clock)
-        self._regarding = Regarding(self._pods.seen)
+        self._regarding = Regarding(lambda key: _pod(known("Pod", key)))
         self._lost: Recent[str, int] = Recent()  # uid -> how often the answer was lost
         self._pending_answers = 0
 
@@ -156,9 +156,8 @@ class Writer:
     # ---------------------------------------------------------------- one action
 
     def _put(self, action: Action, now: int, then: Callable[[str], None] | None) -> None:
-        assert not isinstance(action, SetGroupCondition)  # no scheduler with a client knows groups
         lane = Lane.STATUSES if isinstance(action, _STATUSES) else Lane.BINDINGS
-        self._lanes.put(Job(lane, action.pod, self._perform, action, now, then))
+        self._lanes.put(Job(lane, subject_of(action), self._perform, action, now, then))
 
     async def _perform(self, job: Job) -> None:
         action: Any = job.subject
@@ -168,7 +167,7 @@ class Writer:
         about = self._regarding.about(action) if isinstance(action, Evict) else None
         lane = Lane.STATUSES if isinstance(action, _STATUSES) else Lane.BINDINGS
         effects = Effects()
-        steps = steps_of(action, self._known, job.now, effects)
+        steps = steps_of(action, self._known.find, job.now, effects)
         error, lost = await self._attempt(action, self._requests.go(lane, steps))
         if effects.event is not None and about is not None:
             self._events.say(effects.event, about, self._clock())
@@ -193,7 +192,7 @@ class Writer:
             return str(error), False
         except Exception as error:
             # A mistake of this program: the scheduler must not wait for ever.
-            self._report_bug("" if isinstance(action, SetGroupCondition) else action.pod, error)
+            self._report_bug(subject_of(action), error)
             return f"{type(error).__name__}: {error}", False
         return "", False
 
@@ -249,11 +248,7 @@ class Writer:
     def _count(self, action: Action, error: str) -> None:
         self.outcomes[type(action).__name__, "failed" if error else "written"] += 1
 
-    # ---------------------------------------------------------------- objects and events
-
-    def _known(self, kind: str, key: str) -> Object | None:
-        """An object as it is now, as far as is known."""
-        return self._pods.find(key) if kind == "Pod" else self._shown(kind, key)
+    # ---------------------------------------------------------------- events
 
     def _emit(self, event: Emit, now: int) -> None:
         self._events.say(event, self._regarding.about(event), now)

@@ -55,6 +55,9 @@ class KubernetesRelease:
     extension_points: tuple[str, ...]  # that a file may have, besides multiPoint
     api_versions: Mapping[str, str]  # by kind, of those that have another one than in other releases
     has_pod_groups: bool  # bayplan knows how this version schedules them
+    event_kinds: Mapping[str, str]  # what metrics call a changed object, where the newest version says it otherwise
+    name_of_parked: str  # in the summary of the queue that goes to the log: pods that were tried in vain
+    counts_entities: bool  # metrics of the queue count pods outside of groups, and groups, besides pods
 
     @property
     def version(self) -> str:
@@ -79,6 +82,9 @@ RELEASES: Final[Mapping[str, KubernetesRelease]] = MappingProxyType(
                 (*EXTENSION_POINTS, *PLACEMENT_POINTS),
                 {"DeviceTaintRule": "v1beta2"},
                 has_pod_groups=False,
+                event_kinds={"UnscheduledPod": "UnschedulablePod", "TargetPod": "UnschedulablePod"},
+                name_of_parked="unschedulablePods",
+                counts_entities=False,
             ),
             KubernetesRelease(
                 V1_37,
@@ -90,6 +96,9 @@ RELEASES: Final[Mapping[str, KubernetesRelease]] = MappingProxyType(
                 (*EXTENSION_POINTS, *GROUP_EXTENSION_POINTS),
                 {"DeviceTaintRule": "v1"},
                 has_pod_groups=True,
+                event_kinds={},
+                name_of_parked="unschedulableEntities",
+                counts_entities=True,
             ),
         )
     }

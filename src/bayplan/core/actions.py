@@ -7,11 +7,14 @@ nothing leads back to them.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from bayplan.model.kinds import Object
 from bayplan.model.structs import Struct
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
+
+#: Groups are known by this and their name wherever pods are known by theirs.
+GROUP_PREFIX: Final = "podgroup/"
 
 
 class Bind(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -118,6 +121,11 @@ Action: TypeAlias = (
     | ReleaseClaim
     | Emit
 )
+
+
+def subject_of(action: Action) -> str:
+    """What is written: namespace/name of a pod, or `podgroup/namespace/name`, which no pod has."""
+    return f"{GROUP_PREFIX}{action.group}" if isinstance(action, SetGroupCondition) else action.pod
 
 
 def preempted(eviction: Evict, note: str) -> Emit:

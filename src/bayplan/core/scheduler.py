@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias, TypeGuard
 
-from bayplan.core.actions import Action, ClearNomination, Evict
+from bayplan.core.actions import GROUP_PREFIX, Action, ClearNomination, Evict
 from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import owner_of
@@ -51,7 +51,7 @@ from bayplan.core.framework.requeue import (
 from bayplan.core.framework.timed_plugins import timed_gate, timed_profile
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import Code, CycleError, Status
-from bayplan.core.groups.scheduling import PREEMPTOR_PREFIX, AttemptObserver, GroupScheduling
+from bayplan.core.groups.scheduling import AttemptObserver, GroupScheduling
 from bayplan.core.groups.single import decide_pod
 from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
 from bayplan.core.plugins.default_preemption import PreemptionGate, hold_group_back
@@ -496,10 +496,10 @@ class Scheduler:
     def _evict_answered(self, uid: str, error: str, now: int) -> None:
         waited = self._settle_eviction(uid, now)
         if error:
-            self.queue.activate([each for each in waited if not each.startswith(PREEMPTOR_PREFIX)], now)
+            self.queue.activate([each for each in waited if not each.startswith(GROUP_PREFIX)], now)
             for group in waited:
-                if group.startswith(PREEMPTOR_PREFIX) and self.queue.groups is not None:
-                    self.queue.groups.activate(group.removeprefix(PREEMPTOR_PREFIX), now)
+                if group.startswith(GROUP_PREFIX) and self.queue.groups is not None:
+                    self.queue.groups.activate(group.removeprefix(GROUP_PREFIX), now)
 
     def _claim_write_failed(self, pod: str, uid: str, now: int) -> None:
         """Upstream leaves the pod where it is, and nothing may happen to it for minutes."""
@@ -510,24 +510,29 @@ class Scheduler:
     def _settle_eviction(self, uid: str, now: int) -> list[str]:
         waited, freed = self._evictions.answer(uid)
         for preemptor in freed:
-            if preemptor.startswith(PREEMPTOR_PREFIX):
-                self.queue.release_group(preemptor.removeprefix(PREEMPTOR_PREFIX), now)
+            if preemptor.startswith(GROUP_PREFIX):
+                self.queue.release_group(preemptor.removeprefix(GROUP_PREFIX), now)
             else:
                 self.queue.release(preemptor, now)
         return waited
 
     def _hold_group_back(self, group: str) -> Status:
-        return hold_group_back(self._evictions.is_preempting(PREEMPTOR_PREFIX + group))
+        return hold_group_back(self._evictions.is_preempting(GROUP_PREFIX + group))
 
     # ------------------------------------------------------------------ after an exception that nobody expected
 
     @property
     def interrupted(self) -> str:
-        """The pod whose attempt has raised; "" if there is none."""
+        """The pod or the group whose attempt has raised; "" if there is none."""
+        if self._groups.interrupted is not None:
+            return f"{GROUP_PREFIX}{self._groups.interrupted.key}"
         return "" if self._interrupted is None else self._interrupted.key
 
     def abandon_attempt(self, message: str, now: int) -> Decision | None:
-        """The pod whose attempt raised goes back to the queue; None if the queue or the cache had changed by then."""
+        """What was tried goes back to the queue if its attempt raised; None if queue or cache had changed by then."""
+        if self._groups.interrupted is not None:
+            self._decider = Decider(self.profiles, stopwatch=self._stopwatch)
+            return self._groups.abandon(message, now)
         queued, is_untouched = self._interrupted, self._is_untouched
         if queued is None or not is_untouched:
             return None
@@ -542,9 +547,9 @@ class Scheduler:
         """
         pods = (*self.queue.queued_pods(), *self._binding.pods())
         past = Past(pods, self.queue.nominations, self._binding.outbox, self._interrupted, now)
-        incoming = self.queue.figures.incoming
+        before = self.queue
         self._begin()
-        self.queue.figures.incoming = incoming
+        self.queue.take_over(before, now)
         self._binding.outbox += past.outbox
         return past
 
@@ -565,6 +570,8 @@ class Scheduler:
             queued = past.queued(obj, info, self.queue.next_number(), now)
             if under_way is None:
                 self.queue.readmit(queued, past.node_kept_for(info), now)
+                if self.queue.groups is not None:
+                    self.queue.move(POD_APPEARED, None, obj, now)
             else:
                 self._binding.resume(queued, self.profiles[info.scheduler_name], under_way)
 

@@ -133,6 +133,11 @@ class ResourceClaim(TopLevel, kw_only=True):
     spec: ResourceClaimSpec = msgspec.field(default_factory=ResourceClaimSpec)
     status: ResourceClaimStatus = msgspec.field(default_factory=ResourceClaimStatus)
 
+    @property
+    def is_for_extended_resources(self) -> bool:
+        """A scheduler has made it for one pod, whose containers ask for extended resources."""
+        return self.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true"
+
 
 class ResourceClaimTemplateSpec(ObjectPart, kw_only=True):
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)

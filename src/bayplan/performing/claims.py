@@ -14,7 +14,6 @@ from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod, PodExtendedResourceClaimStatus
 from bayplan.model.resource_claims import (
     CLAIM_FINALIZER,
-    EXTENDED_RESOURCE_ANNOTATION,
     ResourceClaim,
     ResourceClaimStatus,
 )
@@ -40,6 +39,8 @@ from bayplan.performing.requests import (
 )
 
 _KIND: Final = "ResourceClaim"
+#: How the error begins of one who could not create a claim.
+CREATE_STEP: Final = "create claim for extended resources "
 #: Tries after conflicts, and the pause between them. Upstream: client-go/util/retry DefaultRetry (v1.36).
 _TRIES: Final = 5
 _PAUSE: Final = Pause(10 * MILLISECOND)
@@ -48,12 +49,12 @@ _PAUSE: Final = Pause(10 * MILLISECOND)
 def write_claim(wanted: ResourceClaim, action: WriteVolumes, known: Known, now: int) -> Steps[ResourceClaim]:
     """Give the claim its devices, if it has none yet, and the pod its place among the users; the claim then."""
     key = object_key(wanted)
-    is_own = wanted.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true"
+    is_own = wanted.is_for_extended_resources
     stored: ResourceClaim | None = (yield from _find_claim(key)) if is_own else (yield Get(_KIND, key))
     if stored is None:
         created = replace(wanted.metadata, finalizers=[], resource_version="", uid="")
         made = Post(ResourceClaim(metadata=created, spec=wanted.spec))
-        stored = yield from _in_step(f"create claim for extended resources {key}: ", made)
+        stored = yield from _in_step(f"{CREATE_STEP}{key}: ", made)
     for tries in range(_TRIES):
         assert stored is not None
         try:

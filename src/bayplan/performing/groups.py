@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from bayplan.core.actions import SetGroupCondition
 from bayplan.core.groups.cycle import INITIALLY_SCHEDULED
-from bayplan.model.conditions import with_condition
+from bayplan.model.conditions import TRUE, is_condition_true, with_condition
 from bayplan.model.groups import PodGroup
 from bayplan.model.meta import Condition
 from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
-from bayplan.performing.requests import Known, Put, Steps
+from bayplan.performing.requests import Known, PatchStatus, Steps
 
 
 def set_group_condition(action: SetGroupCondition, known: Known, now: int) -> Steps[None]:
-    """A group that is gone, or another by the same name, is left alone."""
+    """A group that is gone, or another by the same name, is left alone; one that was scheduled once stays so."""
     stored = known(PodGroup.__name__, action.group)
-    if isinstance(stored, PodGroup) and stored.metadata.uid == action.uid:
-        yield Put(stored, with_group_condition(stored, action, format_time(now)), "status")
+    if not isinstance(stored, PodGroup) or stored.metadata.uid != action.uid:
+        return
+    if action.status != TRUE and is_condition_true(stored.status.conditions, INITIALLY_SCHEDULED):
+        return  # the scheduler has not seen yet that it was written
+    yield PatchStatus(stored, with_group_condition(stored, action, format_time(now)))
 
 
 def with_group_condition(group: PodGroup, action: SetGroupCondition, time: str) -> PodGroup:

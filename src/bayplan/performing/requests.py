@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, Final, TypeAlias, TypeVar
 
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.structs import Struct
@@ -49,10 +50,10 @@ class Put(Struct, frozen=True, gc=False):
 
 
 class PatchStatus(Struct, frozen=True, gc=False):
-    """Write what differs between two statuses of a pod, whatever its version."""
+    """Write what differs between two statuses, whatever the version of the object; the two are of one kind."""
 
-    before: Pod
-    after: Pod
+    before: Pod | PodGroup
+    after: Pod | PodGroup
 
 
 class RemoveUser(Struct, frozen=True, gc=False):

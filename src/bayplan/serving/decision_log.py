@@ -42,8 +42,17 @@ class DecisionLog:
 
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:  # noqa: ARG002
         if decision.outcome is Outcome.ERROR:
-            _log.error("Error scheduling pod; retrying", err=decision.message, pod=decision.pod)
-        if self._verbosity < _OUTCOMES or not decision.pod:
+            what = {"podGroup": decision.group} if decision.group else {"pod": decision.pod}
+            _log.error(
+                f"Error scheduling {'pod group' if decision.group else 'pod'}; retrying", err=decision.message, **what
+            )
+        if self._verbosity < _OUTCOMES or not (decision.pod or decision.group):
+            return
+        if decision.group:
+            _log.info("Attempting to schedule pod group", podGroup=decision.group, v=_ATTEMPTS)
+            for member in decision.members:
+                if member.outcome is Outcome.UNSCHEDULABLE:
+                    _unable(member)
             return
         if decision.outcome is Outcome.SKIPPED:
             _log.info("Skip schedule deleting pod", pod=decision.pod, v=_ATTEMPTS)

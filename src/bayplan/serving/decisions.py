@@ -13,7 +13,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -28,6 +28,7 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.queue.entrance import may_enter
 from bayplan.core.snapshot import View
+from bayplan.model.structs import replace
 from bayplan.model.time_units import MICROSECOND, SECOND
 from bayplan.model.timestamps import format_micro_time
 from bayplan.report.answers.terminal import terminal_parts
@@ -37,6 +38,9 @@ from bayplan.report.terminal import rendered
 KEPT: Final = 100
 _EXPLAINED_SHARE: Final = 0.02
 _NOT_EXPLAINED: Final = "Not explained: decisions were made too fast."
+_WITH_ITS_GROUP: Final = "Decided with its pod group"
+_Chosen: TypeAlias = tuple[str, int | None, int, bytes]
+_NOT_CHOSEN: Final[_Chosen] = ("", None, 0, b"")
 
 Plain = dict[str, Any]
 
@@ -59,6 +63,7 @@ class Record:
         return {
             "time": format_micro_time(self.now),
             "pod": decision.pod,
+            **({"podGroup": decision.group} if decision.group else {}),
             "outcome": decision.outcome.value,
             "node": decision.node,
             "message": decision.message,
@@ -98,7 +103,7 @@ class DecisionRecorder:
         self._spent_ns = 0
         self._records: deque[Record] = deque(maxlen=KEPT)
         self._latest: dict[str, Record] = {}
-        self._chosen: tuple[str, int | None, int, bytes] = ("", None, 0, b"")
+        self._chosen: _Chosen = _NOT_CHOSEN
 
     # ------------------------------------------------------------------ looking on
 
@@ -126,16 +131,20 @@ class DecisionRecorder:
         """What happens in the cluster is no decision."""
 
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:
-        if not decision.pod:
-            return
-        chosen = self._chosen if self._chosen[0] == decision.pod else ("", None, 0, b"")
+        if decision.pod:
+            chosen = self._chosen if self._chosen[0] == decision.pod else _NOT_CHOSEN
+            self._record(Record(decision, now, took_ns, *chosen[1:], leaves_out=self._leaves_out))
+        for member in decision.members:
+            told = replace(member, group=decision.group)
+            self._record(Record(told, now, took_ns, *_NOT_CHOSEN[1:], leaves_out=self._leaves_out))
+
+    def _record(self, record: Record) -> None:
         if len(self._records) == KEPT:
             oldest = self._records[0]
             if self._latest.get(oldest.decision.pod) is oldest:
                 del self._latest[oldest.decision.pod]
-        record = Record(decision, now, took_ns, *chosen[1:], leaves_out=self._leaves_out)
         self._records.append(record)
-        self._latest[decision.pod] = record
+        self._latest[record.decision.pod] = record
 
     def wrote(self, action: Action, took_ns: int, error: str) -> None:
         if isinstance(action, Emit | SetGroupCondition):
@@ -171,7 +180,9 @@ def _page(plain: Plain, *, whole: bool) -> str:
         lines.append(f"  {plain['message']}")
     lines += [_written(write) for write in plain["writes"]]
     explanation = plain["explanation"]
-    if explanation is None:
+    if "podGroup" in plain:
+        lines.append(f"  {_WITH_ITS_GROUP} {plain['podGroup']}.")
+    elif explanation is None:
         lines.append(f"  {_NOT_EXPLAINED}")
     elif whole:
         lines.append(rendered(terminal_parts(explanation_parts(explanation))))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bayplan.client.loggers import structlog
+from bayplan.config.releases import RELEASES
 from bayplan.core.columns.resources import CPU_NAME
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.queued_pod import QueuedPod
@@ -71,7 +72,8 @@ class Inspector:
     def _summary(self) -> str:
         counts = Counter(queued.state for queued in self._scheduler.queue.queued_pods())
         parked = counts[PodState.UNSCHEDULABLE] + counts[PodState.GATED]
-        return f"activeQ:{counts[PodState.ACTIVE]}; backoffQ:{counts[PodState.BACKOFF]}; unschedulablePods:{parked}"
+        name = RELEASES[self._scheduler.cache.gates.release.version].name_of_parked
+        return f"activeQ:{counts[PodState.ACTIVE]}; backoffQ:{counts[PodState.BACKOFF]}; {name}:{parked}"
 
     # ------------------------------------------------------------------ to the log
 

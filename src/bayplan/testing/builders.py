@@ -37,6 +37,7 @@ from bayplan.model.workloads import (
     StatefulSet,
 )
 from bayplan.testing.building import CREATED_AT, Builder, format_time
+from bayplan.testing.pod_groups import PodGroupBuilder
 from bayplan.testing.pods import PodBuilder
 from bayplan.testing.selecting import Selecting, node_term, selector
 
@@ -53,6 +54,7 @@ __all__ = [
     "node",
     "node_term",
     "pod",
+    "pod_group",
     "priority_class",
     "replica_set",
     "replication_controller",
@@ -263,6 +265,10 @@ class CSINodeBuilder(Builder[CSINode]):
 
 def pod(name: str, namespace: str = "default") -> PodBuilder:
     return PodBuilder(name, namespace)
+
+
+def pod_group(name: str, namespace: str = "default") -> PodGroupBuilder:
+    return PodGroupBuilder(name, namespace)
 
 
 def node(name: str) -> NodeBuilder:

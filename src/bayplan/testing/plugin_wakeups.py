@@ -52,7 +52,7 @@ def cluster_events(old: Object | None, new: Object | None) -> list[ClusterEvent]
     """What the change amounts to; nothing when no plugin could care."""
     subject = new if new is not None else old
     assert subject is not None, "a change has an object before or after it"
-    resource = _resource(subject)
+    resource = _resource(subject, comes_or_goes=old is None or new is None)
     if resource is None:
         return []
     return [ClusterEvent(resource, action) for action in _actions(old, new)]
@@ -62,9 +62,11 @@ def is_same_pod(pod: Pod, other: Pod) -> bool:
     return object_key(pod) == object_key(other)
 
 
-def _resource(subject: Object) -> EventResource | None:
+def _resource(subject: Object, *, comes_or_goes: bool) -> EventResource | None:
     if isinstance(subject, Pod):
-        return EventResource.ASSIGNED_POD if subject.spec.node_name else EventResource.UNSCHEDULABLE_POD
+        if subject.spec.node_name:
+            return EventResource.ASSIGNED_POD
+        return EventResource.UNSCHEDULED_POD if comes_or_goes else EventResource.TARGET_POD
     return _RESOURCES.get(type(subject).__name__)
 
 

@@ -23,6 +23,7 @@ from bayplan.model.pod import (
     PodAntiAffinity,
     PodResourceClaim,
     PodSchedulingGate,
+    PodSchedulingGroup,
     PreferredSchedulingTerm,
     ResourceRequirements,
     Toleration,
@@ -60,6 +61,11 @@ class PodBuilder(Builder[Pod]):
         spec.preemption_policy = None
         spec.termination_grace_period_seconds = None
         return super().manifest()
+
+    def in_group(self, name: str) -> Self:
+        """A member of the PodGroup of that name."""
+        self._object.spec.scheduling_group = PodSchedulingGroup(pod_group_name=name)
+        return self
 
     # What it asks for. These act on the first container; `container` adds others.
 

@@ -135,7 +135,7 @@ class GuardedScheduler:
             decision = self.scheduler.decide(now, clock)
         except Exception as error:
             return self._after(error, now)
-        if decision is not None and decision.pod:
+        if decision is not None and (decision.pod or decision.group):
             self._patience.succeeded()
         return decision
 

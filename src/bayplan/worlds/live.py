@@ -309,7 +309,7 @@ class LiveWorld:
         try:
             self._writer.perform_all(decision.actions, decision.ended_at or now)
         except Exception as error:
-            self._on_bug(WRITE, decision.pod, error)
+            self._on_bug(WRITE, decision.pod or decision.group, error)
             for action in decision.actions:
                 answer = answer_to(action, internal_error(error))
                 if answer is not None:

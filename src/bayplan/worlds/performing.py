@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bayplan.core.actions import Action, Bind, Emit, Evict, SetCondition, SetGroupCondition
+from bayplan.core.actions import Action, Bind, Emit, Evict, SetCondition, subject_of
 from bayplan.core.events import Answer
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -68,7 +68,7 @@ class Performer:
         try:
             return self._perform(action, now)
         except Exception as error:
-            self._on_bug(WRITE, action.group if isinstance(action, SetGroupCondition) else action.pod, error)
+            self._on_bug(WRITE, subject_of(action), error)
             return answer_to(action, internal_error(error))
 
     def _perform(self, action: Action, now: int) -> Answer | None:

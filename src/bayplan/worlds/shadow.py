@@ -32,6 +32,7 @@ from bayplan.core.failure_handling import UNSCHEDULABLE
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
+from bayplan.core.groups.cycle import GroupAttempt
 from bayplan.core.snapshot import View
 from bayplan.model.conditions import FALSE, find_condition
 from bayplan.model.kinds import object_key
@@ -48,7 +49,7 @@ from bayplan.worlds.shadow_findings import (
     PlacementDifference,
     PreemptionDifference,
 )
-from bayplan.worlds.shadow_judging import Judge, Preemption, preemption_of
+from bayplan.worlds.shadow_judging import Judge, Preemption, preemption_for_group, preemption_of
 from bayplan.worlds.shadow_placements import OurPlacement, Placements
 from bayplan.worlds.shadow_preemptions import Preempted, SeenPreemptions, Victim, are_interchangeable, is_marked
 
@@ -284,9 +285,34 @@ class Shadow:
         if isinstance(choice, NeedsPreemption):
             followed.preemption = preemption_of(choice, view)
 
+    def tried_group(self, attempt: GroupAttempt, view: View) -> None:
+        """Given to the scheduler as `on_group_attempt`."""
+        self._placements.node_rows = view.nodes.rows_by_name
+        tried = {each.member.key: each for each in (attempt.found.placed.tried if attempt.found is not None else ())}
+        for outcome in attempt.outcomes:
+            followed = self._pods.get(outcome.member.key)
+            if followed is None:
+                continue
+            how = tried.get(outcome.member.key)
+            followed.tied_rows = how.tied_rows if how is not None and outcome.node else None
+            node = attempt.preemption.proposed.get(outcome.member.key) if attempt.preemption is not None else None
+            if node is not None and attempt.preemption is not None:
+                followed.preemption = preemption_for_group(node, attempt.preemption.victims, view)
+
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:  # noqa: ARG002
         """Remember it until the other scheduler's is seen."""
-        self.findings.decisions += bool(decision.pod)
+        preemptor = decision.pod
+        if decision.pod:
+            self._decided(decision, now)
+        for member in decision.members:
+            self._decided(member, now)
+            preemptor = preemptor or member.pod
+        for action in decision.actions:
+            if isinstance(action, Evict):
+                self._asked_for[action.uid] = _AskedFor(action.pod, action.node, preemptor, now + self._patience_ns)
+
+    def _decided(self, decision: Decision, now: int) -> None:
+        self.findings.decisions += 1
         followed = self._pods.get(decision.pod)
         if followed is None:
             return
@@ -295,9 +321,6 @@ class Shadow:
             followed.message = decision.message
             if followed.their_message == followed.message:
                 self._settle_message(followed, decision.pod, now)
-        for action in decision.actions:
-            if isinstance(action, Evict):
-                self._asked_for[action.uid] = _AskedFor(action.pod, action.node, decision.pod, now + self._patience_ns)
 
     def observed(self, event: Event, now: int) -> None:
         """All that counts has passed through `incoming`."""

@@ -7,7 +7,7 @@ events of the watch; judges a pod before the event is observed that shows its no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from bayplan.core.cache import Cache
@@ -57,6 +57,14 @@ def preemption_of(choice: NeedsPreemption, view: View) -> Preemption:
     names = view.nodes.names
     by_node = {names[row]: tuple(_victim(view, pod_row) for pod_row in choice.victims_on(row)) for row in rows}
     return Preemption(names[choice.row], by_node)
+
+
+def preemption_for_group(node: str, victims: Sequence[str], view: View) -> Preemption:
+    """Who has to go from the node on which a member of the group is to stand; `victims` are those of the group."""
+    pods = view.pods
+    rows = [pods.rows_by_key[key] for key in victims]
+    here = [row for row in rows if view.nodes.names[int(pods.node_rows[row])] == node]
+    return Preemption(node, {node: tuple(_victim(view, row) for row in here)})
 
 
 def _victim(view: View, pod_row: int) -> Victim:

@@ -34,7 +34,7 @@ def test_nothing_changes(bayplan: Bayplan, file_of: FileOf) -> None:
     assert "note: nothing says which version the cluster has: v1.36 is compared" in said.err
 
 
-@pytest.mark.parametrize("output", ["table", "json", "yaml", "markdown", "html"])
+@pytest.mark.parametrize("output", ["table", "json", "yaml", "markdown", "html", "sarif"])
 def test_all_formats(bayplan: Bayplan, file_of: FileOf, output: str) -> None:
     said = bayplan("upgrade", "-f", file_of(SMALL, BIG), "-o", output)
     assert (said.code, "no new claims to deallocate" in said.out) == (0, True)

@@ -11,6 +11,7 @@ import click
 import pytest
 from tests.unit.cli.conftest import Bayplan
 
+from bayplan.cli.main import cli
 from bayplan.cli.run import command
 from bayplan.cli.upstream_flags import UNUSED_FLAGS, flag_values
 
@@ -38,7 +39,7 @@ ROW = re.compile(r"^\| `--([a-z0-9-]+)`[^|]*\| (works|no effect|rejected) \|", r
 
 
 def context(*arguments: str) -> click.Context:
-    return command.make_context("run", list(arguments))
+    return command.make_context("run", list(arguments), parent=click.Context(cli, **cli.context_settings))
 
 
 def handling(name: str) -> str:

@@ -9,12 +9,13 @@ import pytest
 from tests.support.virtual_time import BEGIN
 
 from bayplan.client.patches import status_patch
-from bayplan.core.actions import Action, Evict, Nominate, SetCondition
+from bayplan.core.actions import Action, Evict, Nominate, SetCondition, SetGroupCondition
+from bayplan.model.groups import PodGroup
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.performing.actions import Effects, steps_of
 from bayplan.performing.requests import PatchStatus
-from bayplan.testing.builders import pod
+from bayplan.testing.builders import pod, pod_group
 
 NOW = "2026-11-15T20:38:06Z"
 UID = pod("p").obj().metadata.uid
@@ -166,3 +167,52 @@ def test_a_victim_that_is_marked_is_not_marked_again() -> None:
     marked = victim("Ready")
     marked.status.conditions.append(Condition(type="DisruptionTarget", status="True", reason=REASON, message=MESSAGE))
     assert patch(marked, EVICTION) is None
+
+
+GROUP_CONDITION = {
+    "lastTransitionTime": NOW,
+    "message": "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining",
+    "observedGeneration": 1,
+    "reason": "Unschedulable",
+    "status": "False",
+    "type": "PodGroupInitiallyScheduled",
+}
+
+
+def told(group: PodGroup, status: str = "False", reason: str = "Unschedulable") -> SetGroupCondition:
+    message = str(GROUP_CONDITION["message"]) if status == "False" else ""
+    return SetGroupCondition("default/g", group.metadata.uid, status, reason, message, 1)
+
+
+@pytest.mark.parametrize(
+    ("group", "status", "expected"),
+    [
+        (pod_group("g").obj(), "False", {"conditions": [GROUP_CONDITION]}),
+        (
+            pod_group("g").condition("False", "Unschedulable", "other").obj(),
+            "True",
+            {
+                "$setElementOrder/conditions": [{"type": "PodGroupInitiallyScheduled"}],
+                "conditions": [
+                    {
+                        "lastTransitionTime": NOW,
+                        "message": "",
+                        "reason": "Scheduled",
+                        "status": "True",
+                        "type": "PodGroupInitiallyScheduled",
+                    }
+                ],
+            },
+        ),
+        (pod_group("g").condition("True", "Scheduled").obj(), "False", None),
+        (pod_group("g").uid("another").obj(), "False", None),
+    ],
+    ids=["first failure", "scheduled", "stays scheduled", "another group"],
+)
+def test_the_condition_of_a_group_is_written_as_the_difference(
+    group: PodGroup, status: str, expected: dict[str, Any] | None
+) -> None:
+    asked = told(pod_group("g").obj(), status, "Scheduled" if status == "True" else "Unschedulable")
+    request = next(steps_of(asked, lambda *_: group, BEGIN, Effects()), None)
+    body = status_patch(request.before, request.after) if isinstance(request, PatchStatus) else None
+    assert (json.loads(body) if body is not None else None) == ({"status": expected} if expected else None)

@@ -452,7 +452,8 @@ def test_a_kind_that_is_refused_is_named_and_may_be_done_without(code: int, says
         assert len(stage.host.troubles) == 1
         assert stage.host.troubles[0].startswith(says)
 
-    play([refused(code), refused(code), refused(code), refused(code)], scene, kind="CSINode")
+    # On a busy machine it asks more than once before the scene looks.
+    play([refused(code)] * 100, scene, kind="CSINode")
 
 
 def test_a_kind_that_was_refused_comes_when_it_is_allowed() -> None:

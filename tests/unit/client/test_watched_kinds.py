@@ -76,3 +76,11 @@ def test_taint_rules_of_devices_are_watched_where_their_gate_is_on() -> None:
 def test_device_taint_rules_are_stable_since_1_37(version: str, path: str | None) -> None:
     paths = [kind.path for kind in kinds_to_watch(load_configuration(release=RELEASES[version]))]
     assert [each for each in paths if "devicetaintrules" in each] == ([] if path is None else [path])
+
+
+@pytest.mark.parametrize(("gates", "is_watched"), [("GenericWorkload=true", True), ("", False)])
+def test_pod_groups_are_watched_where_groups_are_on_and_before_their_pods(gates: str, *, is_watched: bool) -> None:
+    configuration = load_configuration(None, gates, release=RELEASES["1.37"], with_groups=True)
+    paths = [kind.path for kind in kinds_to_watch(configuration)]
+    assert ("/apis/scheduling.k8s.io/v1beta1/podgroups" in paths[:-1]) is is_watched
+    assert paths[-1] == "/api/v1/pods"

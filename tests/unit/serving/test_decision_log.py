@@ -93,3 +93,12 @@ def test_at_level_0_only_errors_are_put_into_words() -> None:
         log.wrote(Bind(POD, "u", "n1"), 0, "gone")
 
     assert lines(0, happen) == ["E Failed to bind pod err=gone pod=default/p node=n1"]
+
+
+def test_an_attempt_on_a_group_names_the_group_and_then_those_that_did_not_fit() -> None:
+    members = (Decision("default/a", Outcome.UNSCHEDULABLE, message="too big"), Decision("default/b", Outcome.ASSUMED))
+    decision = Decision("", Outcome.UNSCHEDULABLE, message="minCount", group="default/g", members=members)
+    assert lines(2, lambda log: log.decided(decision, 0, 0)) == [
+        "3 Attempting to schedule pod group podGroup=default/g",
+        "2 Unable to schedule pod; no fit; waiting pod=default/a err=too big",
+    ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
 from structlog.testing import capture_logs
 
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import release_named
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.events import ObjectAdded
 from bayplan.model.kinds import Object, object_key
@@ -21,8 +23,8 @@ FOREIGN = pod("foreign").scheduler("other").uid("u-foreign").obj()
 ALL: tuple[Object, ...] = (NODE, RUNNING, BIG, GATED, FOREIGN)
 
 
-def inspector_of(observed: tuple[Object, ...], shown: tuple[Object, ...]) -> Inspector:
-    scheduler = build_scheduler(load_configuration(), started_at=0)
+def inspector_of(observed: tuple[Object, ...], shown: tuple[Object, ...], version: str = "1.36") -> Inspector:
+    scheduler = build_scheduler(load_configuration(release=release_named(version)), started_at=0)
     for obj in observed:
         scheduler.observe(ObjectAdded(obj), 0)
     while scheduler.decide(0) is not None:
@@ -73,6 +75,11 @@ def test_the_dump_has_upstreams_words() -> None:
         "activeQ:0; backoffQ:0; unschedulablePods:2",
     )
     assert "name: big, namespace: default, uid: u-big, phase: Pending, nominated node: \n" in queue["pods"]
+
+
+@pytest.mark.parametrize(("version", "said"), [("1.36", "unschedulablePods:2"), ("1.37", "unschedulableEntities:2")])
+def test_the_dump_has_the_words_of_the_version(version: str, said: str) -> None:
+    assert inspector_of(ALL, ALL, version).queue_document()["summary"] == f"activeQ:0; backoffQ:0; {said}"
 
 
 def test_what_does_not_agree_with_the_api_server_is_named() -> None:

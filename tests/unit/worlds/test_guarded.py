@@ -10,6 +10,7 @@ import pytest
 from tests.support.checkers import check_always
 
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Bind, Emit, SetCondition
 from bayplan.core.binding import Binding
@@ -17,6 +18,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import BindAnswered, Event, ObjectAdded, ObjectChanged, ObjectRemoved, VolumesAnswered
+from bayplan.core.groups.cycle import attempt_group
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.scheduler import Scheduler
@@ -24,7 +26,7 @@ from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
-from bayplan.testing.builders import node, pod
+from bayplan.testing.builders import node, pod, pod_group
 from bayplan.worlds.bugs import ATTEMPT, EVENT, RESTORING
 from bayplan.worlds.guarded import LEFT_OUT_NS, SUSPICION_NS, GuardedScheduler
 from bayplan.worlds.patience import NothingWorksError
@@ -36,9 +38,11 @@ OTHER_NODE = node("m").capacity(cpu="4", memory="8Gi", pods=10).obj()
 class Guarded:
     """A guarded scheduler, and what was reported of it."""
 
-    def __init__(self, *objects: Object) -> None:
+    def __init__(self, *objects: Object, gates: str = "") -> None:
         self.bugs: list[tuple[str, str, str]] = []
-        self.scheduler = build_scheduler(load_configuration(None), started_at=0)
+        release = RELEASES["1.37"] if gates else DEFAULT_RELEASE
+        configuration = load_configuration(None, gates, release=release, with_groups=True)
+        self.scheduler = build_scheduler(configuration, started_at=0)
         self.guarded = GuardedScheduler(
             self.scheduler, lambda where, about, error: self.bugs.append((where, about, str(error)))
         )
@@ -375,3 +379,25 @@ def room(scheduler: Scheduler) -> dict[str, tuple[bool, list[int]]]:
 
 def waiting_in(scheduler: Scheduler) -> dict[str, PodState]:
     return {queued.key: queued.state for queued in scheduler.queue.queued_pods()}
+
+
+def test_a_group_whose_attempt_raises_backs_off_and_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_cursed = raising(attempt_group, lambda _cache, _profiles, group, _members: group.metadata.name == "cursed")
+    monkeypatch.setattr("bayplan.core.groups.scheduling.attempt_group", is_cursed)
+    members = [pod(f"{group}-{n}").cpu("1").in_group(group) for group in ("cursed", "fine") for n in range(2)]
+    groups = [pod_group("cursed").gang(2), pod_group("fine").gang(2)]
+    scheduler = Guarded(
+        NODE, *(each.obj() for each in groups), *(each.obj() for each in members), gates="GenericWorkload=true"
+    )
+    decided = scheduler.decide_all()
+    assert scheduler.bugs == [(ATTEMPT, "podgroup/default/cursed", "broken")]
+    (failed,) = [each for each in decided if each.outcome is Outcome.ERROR]
+    assert (failed.group, [each.pod for each in failed.members]) == (
+        "default/cursed",
+        ["default/cursed-0", "default/cursed-1"],
+    )
+    bound = [action.pod for each in decided for action in each.actions if isinstance(action, Bind)]
+    assert sorted(bound) == ["default/fine-0", "default/fine-1"]
+    waiting = {queued.key: queued.state for queued in scheduler.scheduler.queue.queued_pods()}
+    assert waiting == dict.fromkeys(["default/cursed-0", "default/cursed-1"], PodState.BACKOFF)
+    check_always(scheduler.scheduler)

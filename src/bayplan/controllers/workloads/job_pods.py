@@ -13,7 +13,8 @@ from bayplan.store.stamping import GENERATED_BASE_MAX
 
 JOB_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 CONTROLLER_UID_LABEL = "batch.kubernetes.io/controller-uid"
-#: The current one and its predecessor.
+#: The current ones and their predecessors.
+JOB_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 CONTROLLER_UID_LABELS = (CONTROLLER_UID_LABEL, "controller-uid")
 COMPLETE, FAILED = "Complete", "Failed"
 #: Of an index; no Job has more of them.
@@ -36,7 +37,7 @@ def job_labels(job: Job) -> dict[str, str]:
 
 def labels_of_job(name: str, uid: str) -> dict[str, str]:
     """As `job_labels`, for a Job of that name and uid."""
-    labels = {"batch.kubernetes.io/job-name": name, "job-name": name}
+    labels = dict.fromkeys(JOB_NAME_LABELS, name)
     if uid:
         labels |= dict.fromkeys(CONTROLLER_UID_LABELS, uid)
     return labels

@@ -47,11 +47,12 @@ class ActionType(IntFlag):
 
 
 class EventResource(Enum):
-    """What it happened to; pods come in three kinds, of which the latter two are the queue's own."""
+    """What it happened to. Pods come in four kinds, of which the latter three are the queue's own."""
 
     POD = "Pod"
     ASSIGNED_POD = "AssignedPod"
-    UNSCHEDULABLE_POD = "UnschedulablePod"
+    UNSCHEDULED_POD = "UnscheduledPod"
+    TARGET_POD = "TargetPod"  # the very pod that a plugin rejected
     NODE = "Node"
     PERSISTENT_VOLUME = "PersistentVolume"
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
@@ -90,7 +91,7 @@ class ClusterEvent(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """As metrics name it: NodeAdd, UnschedulablePodUpdatePodToleration."""
+        """As metrics of v1.37 name it: NodeAdd, TargetPodUpdatePodToleration."""
         return self.resource.value + (self.action.name or "").title().replace("_", "")
 
 
@@ -108,15 +109,18 @@ UNHEARD_UPSTREAM = frozenset(
 #: By kind; kinds that no plugin hears of are not among them.
 RESOURCES_BY_KIND = {resource.value.rpartition("/")[2]: resource for resource in EventResource}
 
+#: Whoever registers for pods hears of all of them.
+KINDS_OF_PODS = frozenset({EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD, EventResource.TARGET_POD})
+
 POD_PLACED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
-POD_APPEARED = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD)
+POD_APPEARED = ClusterEvent(EventResource.UNSCHEDULED_POD, ActionType.ADD)
 POD_GONE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 
 
 def _same_resource(registered: EventResource, incoming: EventResource) -> bool:
     if registered in (incoming, EventResource.ANY):
         return True
-    return registered is EventResource.POD and incoming in (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD)
+    return registered is EventResource.POD and incoming in KINDS_OF_PODS
 
 
 #: Whether a new attempt is worth it, from the rejected pod and the object before (None: new) and after (None: gone).

@@ -5,7 +5,7 @@ Takes a view and the nodes in question; gives a node or why there is none. Place
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bayplan.core.columns import BoolArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
@@ -45,6 +45,7 @@ class Tried:
     message: str = ""  # why it fits nowhere
     row: int = -1  # where it fits
     node: str = ""
+    tied_rows: RowArray | None = None  # nodes with the same total, where there was a choice
     rejectors: tuple[str, ...] = ()
     skipped: frozenset[str] = frozenset()  # plugins whose PreFilter had nothing to do for it
     asked_about_devices: bool = False  # the PreFilter of DynamicResources was reached
@@ -107,18 +108,19 @@ class _Attempt:
         filtered = filter_nodes(profile, pod, view, self.pre, among=self.among)
         filtered = filter_by_extenders(profile.extenders, pod, view, filtered)
         if len(filtered.feasible_rows):
-            return self._found(self._best(filtered.feasible_rows))
+            return self._best(filtered.feasible_rows)
         code = filtered.pre.status.code if not filtered.pre.status.ok else Code.UNSCHEDULABLE
         message = fit_error(filtered, view, "", self.among)
         return Tried(self.member, code, message, rejectors=filtered.rejectors(view))
 
-    def _best(self, rows: RowArray) -> int:
+    def _best(self, rows: RowArray) -> Tried:
         view, pod, profile = self.view, self.member.info, self.profile
         if len(rows) == 1:
-            return int(rows[0])
+            return self._found(int(rows[0]))
         scored: Scored = score_nodes(profile, pod, view, rows)
         add_extender_scores(profile.extenders, pod, view, scored)
-        return first_by_name(scored.best_rows(), view)
+        best = scored.best_rows()
+        return replace(self._found(first_by_name(best, view)), tied_rows=best)
 
 
 def try_member(profile: Profile, member: Member, view: View, among: BoolArray | None) -> Tried:

@@ -7,15 +7,14 @@ member, `binding` takes those that got a node, the queue takes back the others w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
 
-from bayplan.core.actions import Action, Evict, SetGroupCondition
+from bayplan.core.actions import GROUP_PREFIX, Action, Evict, SetGroupCondition
 from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import owner_of
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.evictions import Evictions
-from bayplan.core.failure_handling import failed_event, return_member
+from bayplan.core.failure_handling import SCHEDULER_ERROR, failed_event, return_member
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.cycle import GroupAttempt, PodOutcome, attempt_group
@@ -29,9 +28,6 @@ from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.core.snapshot import View
 from bayplan.model.groups import PodGroup
 from bayplan.model.structs import replace
-
-#: Groups that wait for evictions are known by this and their name, which no pod has.
-PREEMPTOR_PREFIX: Final = "podgroup/"
 
 #: Is given what came of an attempt on a group, and the view, before anything changes.
 AttemptObserver = Callable[[GroupAttempt, View], None]
@@ -55,15 +51,19 @@ class GroupScheduling:
         self._binding = binding
         self._evictions = evictions
         self._guard = guard
+        self.interrupted: QueuedGroup | None = None
+        """The group whose attempt has raised before anything has changed; to be read only."""
 
     def decide(self, queued_group: QueuedGroup, now: int, on_attempt: AttemptObserver | None) -> Decision:
         """Try the group; it goes on to be bound, or back to the queue."""
         by_key = {queued.key: queued for queued in queued_group.members}
         for key in by_key if self._guard.withholds else ():
             self._guard.forget(key)
+        self.interrupted = queued_group
         attempt = attempt_group(
             self._cache, self._profiles, queued_group.group, [self._member(queued) for queued in queued_group.members]
         )
+        self.interrupted = None
         if on_attempt is not None:
             on_attempt(attempt, self._cache.view())
         evictions, withheld = self._prepare(attempt, queued_group, now)
@@ -76,7 +76,7 @@ class GroupScheduling:
         for eviction in evictions:
             if self._binding.is_waiting(eviction.pod):
                 actions += self._binding.stop(eviction, now)
-            elif self._evictions.ask(PREEMPTOR_PREFIX + queued_group.key, eviction.uid):
+            elif self._evictions.ask(GROUP_PREFIX + queued_group.key, eviction.uid):
                 actions.append(eviction)
         if withheld is not None:
             actions += withheld.events
@@ -91,6 +91,19 @@ class GroupScheduling:
             group=queued_group.key,
             members=tuple([replace(each, actions=()) for each in told]),
         )
+
+    def abandon(self, message: str, now: int) -> Decision | None:
+        """The group whose attempt raised goes back; None if there is none, or something had changed by then."""
+        queued_group, self.interrupted = self.interrupted, None
+        if queued_group is None:
+            return None
+        told = [
+            return_member(self._queue, queued, SCHEDULER_ERROR, message, (), "", now) for queued in queued_group.members
+        ]
+        self._queue.return_group(queued_group, has_placed=False, has_failed=True, now=now)
+        actions = tuple([action for each in told for action in each.actions])
+        members = tuple([replace(each, actions=()) for each in told])
+        return Decision("", Outcome.ERROR, message=message, actions=actions, group=queued_group.key, members=members)
 
     def _member(self, queued: QueuedPod) -> Member:
         info = queued.info
@@ -159,6 +172,7 @@ class GroupScheduling:
             condition_reason=CONDITION_REASON,
             condition_message=f"{scheduler_name}: preempting to accommodate a higher priority podgroup",
             note=f"Preempted by podgroup {group.metadata.uid} on node cluster",
+            scheduler_name=scheduler_name,
         )
 
 

@@ -31,7 +31,7 @@ class GangScheduling:
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
-            on(EventResource.UNSCHEDULABLE_POD, ActionType.ADD, after_pod_added),
+            on(EventResource.UNSCHEDULED_POD, ActionType.ADD, after_pod_added),
             on(EventResource.ASSIGNED_POD, ActionType.ADD, after_pod_added),
             on(EventResource.POD_GROUP, ActionType.ADD, after_group_added),
             on(EventResource.POD_GROUP, ActionType.UPDATE, after_group_updated),

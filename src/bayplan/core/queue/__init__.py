@@ -30,7 +30,7 @@ from itertools import count
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
-from bayplan.core.framework.requeue import POD_GONE, ActionType, ClusterEvent, EventResource
+from bayplan.core.framework.requeue import POD_APPEARED, POD_GONE, ActionType, ClusterEvent, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PLACES, PodState
 from bayplan.core.queue import figures as labels
@@ -56,7 +56,7 @@ PARKED_MAX_NS = 5 * MINUTE
 #: a recording. It matters: a pod that fails right after one flush is over five minutes old ten flushes later.
 FLUSH_PERIOD_NS = 30 * SECOND + 600 * MICROSECOND
 
-_POD_ADDED = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD).label
+_POD_ADDED = POD_APPEARED.label
 #: Later than any time there is.
 _NEVER = 2**63
 #: Members of enums are slow to get at, and these are wanted for each pod.
@@ -147,6 +147,12 @@ class SchedulingQueue:
         """The place of another pod in the order of arrival."""
         return next(self._arrivals)
 
+    def take_over(self, before: SchedulingQueue, now: int) -> None:
+        """Go on counting where another queue has ended: for metrics, and the attempts on groups."""
+        self.figures.go_on(before.figures)
+        if self.groups is not None and before.groups is not None:
+            self.groups.take_over(before.groups, now)
+
     def readmit(self, queued: QueuedPod, node_kept: str, now: int) -> None:
         """A pod that waited in another queue before: it is tried again once its backoff is over."""
         self._note_rejectors(queued)
@@ -168,7 +174,7 @@ class SchedulingQueue:
         if known.key not in self.resting:
             self._in_flight.update(new, info)
             for action in pod_changes(old, new, self._gates):
-                self._note(ClusterEvent(EventResource.UNSCHEDULABLE_POD, action), old, new)
+                self._note(ClusterEvent(EventResource.TARGET_POD, action), old, new)
         elif info.group and self.groups is not None:
             self._update_member(self.groups, known, old, new, info, now)
         else:
@@ -457,16 +463,20 @@ class SchedulingQueue:
 
     def counts(self) -> dict[PodState, int]:
         """Pods in each place, as `scheduler_pending_pods` has them."""
-        counts = {
+        counts = self.counts_outside_groups()
+        if self.groups is not None:
+            for place, number in self.groups.pod_counts().items():
+                counts[place] = counts.get(place, 0) + number
+        return counts
+
+    def counts_outside_groups(self) -> dict[PodState, int]:
+        """Pods in each place that belong to no group."""
+        return {
             _ACTIVE: len(self._active),
             _BACKOFF: len(self._backoff),
             _UNSCHEDULABLE: len(self._parked) - self._parked.gated_count,
             _GATED: self._parked.gated_count,
         }
-        if self.groups is not None:
-            for place, number in self.groups.pod_counts().items():
-                counts[place] = counts.get(place, 0) + number
-        return counts
 
     def in_flight_counts(self) -> tuple[int, int]:
         """Pods in flight, and cluster events recorded for them."""
@@ -493,7 +503,7 @@ class SchedulingQueue:
         self.nominations.update(queued.info, new, info)
         queued.replace(new, info)
         actions = pod_changes(old, new, self._gates)
-        changes = [ClusterEvent(EventResource.UNSCHEDULABLE_POD, action) for action in actions]
+        changes = [ClusterEvent(EventResource.TARGET_POD, action) for action in actions]
         groups.update(queued, changes, old, new, now)
         self._look_at_clock()
 
@@ -509,7 +519,7 @@ class SchedulingQueue:
             return
         self._parked.replace(queued, new, info)
         for action in pod_changes(old, new, self._gates):
-            cluster_event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, action)
+            cluster_event = ClusterEvent(EventResource.TARGET_POD, action)
             strategy = judge(queued, cluster_event, self._profile(queued).reactions.to(cluster_event), old, new)
             if strategy is not _SKIP:
                 if action is ActionType.UPDATE and old.metadata.annotations == new.metadata.annotations:

@@ -29,12 +29,19 @@ NAMES = {place: (PodState.UNSCHEDULABLE if place is PodState.GATED else place).v
 
 @dataclass(slots=True)
 class Figures:
-    """incoming: (place, reason) -> entries so far."""
+    """incoming: (place, reason) -> entries so far, of pods; of those that belong to a group; of groups."""
 
     resting: Mapping[str, QueuedPod]  # all that wait, as the queue keeps them
     incoming: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    incoming_members: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    incoming_groups: Counter[tuple[str, ...]] = field(default_factory=Counter)
     #: Plugins that have rejected a pod together, and its profile.
     rejecting: dict[tuple[tuple[str, ...], str], None] = field(default_factory=dict)
+
+    def go_on(self, past: Figures) -> None:
+        """Count on from there."""
+        self.incoming, self.incoming_members = past.incoming, past.incoming_members
+        self.incoming_groups = past.incoming_groups
 
     @property
     def rejected(self) -> Counter[tuple[str, ...]]:

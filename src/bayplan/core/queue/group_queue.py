@@ -69,6 +69,7 @@ class GroupQueue:
         self._trying: QueuedGroup | None = None
         self._returned: list[QueuedPod] = []  # members of the group being tried that did not get a node
         self._turns = count()
+        self._before: dict[str, QueuedGroup] = {}  # groups of another queue that this one goes on from
 
     # ---------------------------------------------------------------- objects
 
@@ -184,6 +185,13 @@ class GroupQueue:
         strategy = Strategy.IMMEDIATELY if has_placed else Strategy.AFTER_BACKOFF
         self._requeue(queued_group, strategy, now, labels.SCHEDULE_ATTEMPT_FAILURE)
 
+    def take_over(self, before: GroupQueue, now: int) -> None:
+        """Groups that come will have been tried as often as in the other queue. An attempt that ended there failed."""
+        if before._trying is not None:
+            before._trying.note_attempt(has_placed=False, has_failed=True, now=now)
+            before._groups[before._trying.key] = before._trying
+        self._before = before._before | before._groups
+
     # ---------------------------------------------------------------- what brings groups back
 
     def move(
@@ -258,6 +266,10 @@ class GroupQueue:
             counts[queued_group.state] += len(queued_group.members)
         return counts
 
+    def group_counts(self) -> Counter[PodState]:
+        """Groups in each place, without those of which no PodGroup is known."""
+        return Counter(queued_group.state for queued_group in list(self._groups.values()))
+
     # ---------------------------------------------------------------- inside
 
     def _note_without_node(self, queued: QueuedPod) -> None:
@@ -280,8 +292,18 @@ class GroupQueue:
             self._returned.append(queued)
         else:
             started = QueuedGroup(group, key, queued.number, queued.timestamp, [queued])
+            strategy = self._go_on(started)
             self._groups[key] = started
-            self._requeue(started, Strategy.IMMEDIATELY, now, reason)
+            self._requeue(started, strategy, now, reason)
+
+    def _go_on(self, started: QueuedGroup) -> Strategy:
+        """Where the group was in another queue before; it backs off as it would have done there."""
+        before = self._before.pop(started.key, None)
+        if before is None:
+            return Strategy.IMMEDIATELY
+        started.timestamp = before.timestamp
+        started.unschedulable_count, started.consecutive_errors = before.unschedulable_count, before.consecutive_errors
+        return Strategy.AFTER_BACKOFF
 
     def _wait_for_group(self, queued: QueuedPod, reason: str) -> None:
         self._incomplete.setdefault(queued.info.group, {})[queued.key] = queued
@@ -345,6 +367,8 @@ class GroupQueue:
             self._gated.remove(queued_group)
 
     def _rest(self, queued_group: QueuedGroup, place: PodState, reason: str, now: int) -> None:
+        if queued_group.state is not place:
+            self._figures.incoming_groups[labels.NAMES[place], reason] += 1
         queued_group.state = place
         for queued in queued_group.members:
             self._place(queued, place, reason)
@@ -366,6 +390,7 @@ class GroupQueue:
         before = queued.state
         if before is not place:
             self._figures.incoming[labels.NAMES[place], reason] += 1
+            self._figures.incoming_members[labels.NAMES[place], reason] += 1
         if before not in PLACES:
             self._resting[queued.key] = queued
         queued.enter(place)

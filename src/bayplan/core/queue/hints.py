@@ -15,6 +15,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import PreEnqueuePlugin
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
+    KINDS_OF_PODS,
     ActionType,
     ClusterEvent,
     ClusterEventWithHint,
@@ -61,7 +62,7 @@ _NEARLY_EVERYTHING = tuple(
 _EVERYTHING = tuple(
     ClusterEventWithHint(ClusterEvent(resource, ActionType.ALL))
     for resource in EventResource
-    if resource not in (EventResource.ANY, EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD)
+    if resource is not EventResource.ANY and resource not in KINDS_OF_PODS
 )
 _ANY_TAINT_CHANGE = ClusterEventWithHint(ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT))
 

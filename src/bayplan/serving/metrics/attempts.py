@@ -7,6 +7,7 @@ observer's calls, nothing here looks at a clock.
 
 from __future__ import annotations
 
+from bayplan.config.releases import KubernetesRelease
 from bayplan.core.actions import Action, Bind, Evict, SetCondition, SetGroupCondition, WriteVolumes
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.diagnosis import NO_NODES
@@ -17,7 +18,9 @@ from bayplan.core.framework.verdict import Code
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import Struct
+from bayplan.performing.claims import CREATE_STEP
 from bayplan.serving.metrics import families
 from bayplan.serving.metrics.own import DECISION_DURATION, WRITE_DURATION
 from bayplan.serving.metrics.plugin_timings import PRE_BIND, PluginTimings
@@ -62,7 +65,9 @@ class _Preemption(Struct):
 class Attempts:
     """A `LiveObserver` of one scheduler."""
 
-    def __init__(self, scheduler: Scheduler, stopwatch: Stopwatch, timings: PluginTimings) -> None:
+    def __init__(
+        self, scheduler: Scheduler, stopwatch: Stopwatch, timings: PluginTimings, release: KubernetesRelease
+    ) -> None:
         self._scheduler = scheduler
         self._stopwatch = stopwatch
         self._timings = timings
@@ -83,6 +88,9 @@ class Attempts:
         self._preemption_durations = Durations(families.PREEMPTION_DURATION)
         self._preemption_executions = Counts(families.PREEMPTION_EXECUTIONS)
         self._volume_errors = Counts(families.VOLUME_ERRORS)
+        tells_owner = release.counts_entities
+        self._claim_creates = Counts(families.CLAIM_CREATES if tells_owner else families.CLAIM_CREATES_1_36)
+        self._claim_owner = ("false", "", "Pod") if tells_owner else ()
 
     def tallies(self) -> tuple[Tally, ...]:
         return tuple(tally for tally in vars(self).values() if isinstance(tally, Tally))
@@ -90,10 +98,13 @@ class Attempts:
     # ------------------------------------------------------------------ LiveObserver
 
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:
-        if decision.pod:
+        if decision.pod or decision.group:
             self._decisions.add(took_ns, (str(decision.outcome),))  # an enum is slow to hash
-            if decision.outcome is not _SKIPPED:
-                self._attempted(decision, now, took_ns)
+        if decision.pod and decision.outcome is not _SKIPPED:
+            self._attempted(decision, now, took_ns)
+        for member in decision.members:
+            if member.outcome is not _SKIPPED:
+                self._ended(member, now, took_ns, None)
         if self._under_way:
             for action in decision.actions:
                 if type(action) in _CONSEQUENCES:
@@ -115,11 +126,19 @@ class Attempts:
 
     def wrote(self, action: Action, took_ns: int, error: str) -> None:
         self._writes.add(took_ns, (type(action).__name__, "failed" if error else "done"))
+        if isinstance(action, WriteVolumes):
+            self._wrote_claims(action, error)
         under_way = self._under_way.get(action.pod) if isinstance(action, Bind) else None
         if under_way is not None and under_way.pre_bind_ns is not None:
             status = (Code.ERROR if error else Code.SUCCESS).value
             self._timings.plugins.add(took_ns, (_BINDER, "Bind", status))
             self._timings.points.add(took_ns, ("Bind", status, under_way.profile))
+
+    def _wrote_claims(self, action: WriteVolumes, error: str) -> None:
+        for obj in action.objects:
+            if isinstance(obj, ResourceClaim) and not obj.metadata.uid and obj.is_for_extended_resources:
+                status = "failure" if error.startswith(CREATE_STEP) else "success"
+                self._claim_creates.add((status, *self._claim_owner))
 
     # ------------------------------------------------------------------ attempts
 
@@ -129,14 +148,19 @@ class Attempts:
         steps = self._stopwatch.finish()
         is_timed = steps is not None and decision.message != NO_NODES  # then it ends before any extension point
         pre_bind_ns = self._timings.attempted(steps or (), outcome, profile) if is_timed else None
-        if outcome in (_ASSUMED, _WAITING):
-            self._found_a_node(decision, now, profile, pre_bind_ns)
-        else:
-            self._durations.add(took_ns, ("error" if outcome is _ERROR else "unschedulable", profile))
+        self._ended(decision, now, took_ns, pre_bind_ns)
         if outcome is _NOMINATED or _PREEMPTION_SAYS in decision.message:
             self._preemption_attempts.add()
         if outcome is _NOMINATED:
             self._preempts(decision, now)
+
+    def _ended(self, decision: Decision, now: int, took_ns: int, pre_bind_ns: int | None) -> None:
+        """An attempt on a pod, alone or with its group; one that found a node goes on."""
+        outcome, profile = decision.outcome, self._profile_of(decision.pod)
+        if outcome in (_ASSUMED, _WAITING):
+            self._found_a_node(decision, now, profile, pre_bind_ns)
+        else:
+            self._durations.add(took_ns, ("error" if outcome is _ERROR else "unschedulable", profile))
 
     def _found_a_node(self, decision: Decision, now: int, profile: str, pre_bind_ns: int | None) -> None:
         way = self._scheduler.on_the_way(decision.pod)

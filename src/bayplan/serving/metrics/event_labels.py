@@ -1,13 +1,15 @@
-"""What upstream calls a change of an object in its metrics: NodeAdd, UnschedulablePodUpdatePodToleration.
+"""What upstream calls a change of an object in its metrics: NodeAdd, UnscheduledPodUpdatePodToleration.
 
-Takes an event of the core, gives its labels; none for what upstream does not handle, or for an answer.
+Takes an event of the core, gives its labels; none for what upstream does not handle, or for an answer. Labels are those
+of the newest version; `EventNames` has them as another one does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from functools import cache
 
+from bayplan.config.releases import KubernetesRelease
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import (
@@ -21,6 +23,29 @@ from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.serving.metrics.tallies import Labels
+
+
+class EventNames:
+    """Labels of events as one version of Kubernetes writes them."""
+
+    def __init__(self, release: KubernetesRelease) -> None:
+        self._kinds = release.event_kinds
+        self._known: dict[str, str] = {}
+
+    def of(self, label: str) -> str:
+        if label not in self._known:
+            names = (own + label.removeprefix(kind) for kind, own in self._kinds.items() if label.startswith(kind))
+            self._known[label] = next(names, label)
+        return self._known[label]
+
+    def last_of(self, counts: Mapping[Labels, float]) -> Mapping[Labels, float]:
+        """Numbers whose last label is an event; those that have one name in this version are added up."""
+        renamed: dict[Labels, float] = {}
+        for (*others, label), number in counts.items():
+            labels = (*others, self.of(label))
+            renamed[labels] = renamed.get(labels, 0) + number
+        return renamed
 
 
 @cache
@@ -49,7 +74,7 @@ def _simple(obj: Object, action: ActionType, scheduler_names: Container[str]) ->
     if isinstance(obj, Pod):
         if not obj.spec.node_name and obj.spec.scheduler_name not in scheduler_names:
             return ()
-        resource = EventResource.ASSIGNED_POD if obj.spec.node_name else EventResource.UNSCHEDULABLE_POD
+        resource = EventResource.ASSIGNED_POD if obj.spec.node_name else EventResource.UNSCHEDULED_POD
     return (_label(resource, action),) if resource is not None and resource not in UNHEARD_UPSTREAM else ()
 
 
@@ -57,7 +82,7 @@ def _pod_change(old: Pod, new: Pod, scheduler_names: Container[str]) -> tuple[st
     if not new.spec.node_name:
         if new.spec.scheduler_name not in scheduler_names:
             return ()
-        resource = EventResource.UNSCHEDULABLE_POD
+        resource = EventResource.UNSCHEDULED_POD
     elif not old.spec.node_name:
         return (_label(EventResource.ASSIGNED_POD, ActionType.ADD),)
     else:

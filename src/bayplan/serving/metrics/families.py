@@ -1,4 +1,4 @@
-"""Upstream's families: names, types, labels and buckets as kube-scheduler v1.36 has them.
+"""Upstream's families: names, types, labels and buckets as kube-scheduler v1.36 and v1.37 have them.
 
 Only those that mean something here. Which numbers go into them is said where they are filled, and what differs from
 upstream's meaning in docs/guide/metrics.md.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from bayplan.serving.metrics.tallies import Family
 
 
-def _doubling(first: float, count: int, factor: float = 2) -> tuple[float, ...]:
+def doubling(first: float, count: int, factor: float = 2) -> tuple[float, ...]:
     """Multiplied one by one, as upstream does, so that the last digits agree."""
     buckets = [first]
     while len(buckets) < count:
@@ -17,11 +17,11 @@ def _doubling(first: float, count: int, factor: float = 2) -> tuple[float, ...]:
     return tuple(buckets)
 
 
-_FROM_1_MS = _doubling(0.001, 15)
-_FROM_10_MS = _doubling(0.01, 20)
-_FROM_100_US = _doubling(0.0001, 12)
-_FROM_10_US = _doubling(0.00001, 12)
-_FROM_10_US_FINE = _doubling(0.00001, 20, 1.5)
+FROM_1_MS = doubling(0.001, 15)
+_FROM_10_MS = doubling(0.01, 20)
+_FROM_100_US = doubling(0.0001, 12)
+_FROM_10_US = doubling(0.00001, 12)
+_FROM_10_US_FINE = doubling(0.00001, 20, 1.5)
 
 SCHEDULE_ATTEMPTS = Family(
     "scheduler_schedule_attempts_total",
@@ -34,14 +34,14 @@ ATTEMPT_DURATION = Family(
     "histogram",
     "From the start of an attempt to its result, binding included.",
     ("result", "profile"),
-    _FROM_1_MS,
+    FROM_1_MS,
 )
 ALGORITHM_DURATION = Family(
     "scheduler_scheduling_algorithm_duration_seconds",
     "histogram",
     "Time to decide on a pod, without binding.",
     (),
-    _FROM_1_MS,
+    FROM_1_MS,
 )
 SLI_DURATION = Family(
     "scheduler_pod_scheduling_sli_duration_seconds",
@@ -51,7 +51,7 @@ SLI_DURATION = Family(
     _FROM_10_MS,
 )
 POD_ATTEMPTS = Family(
-    "scheduler_pod_scheduling_attempts", "histogram", "Attempts that a bound pod needed.", (), _doubling(1, 5)
+    "scheduler_pod_scheduling_attempts", "histogram", "Attempts that a bound pod needed.", (), doubling(1, 5)
 )
 SCHEDULED_AFTER_FLUSH = Family(
     "scheduler_pod_scheduled_after_flush_total",
@@ -97,14 +97,12 @@ PERMIT_WAIT = Family(
     "histogram",
     "Time that pods waited at Permit.",
     ("result",),
-    _FROM_1_MS,
+    FROM_1_MS,
 )
 PREEMPTION_ATTEMPTS = Family(
     "scheduler_preemption_attempts_total", "counter", "Attempts in which preemption was asked for a node."
 )
-PREEMPTION_VICTIMS = Family(
-    "scheduler_preemption_victims", "histogram", "Victims of a preemption.", (), _doubling(1, 7)
-)
+PREEMPTION_VICTIMS = Family("scheduler_preemption_victims", "histogram", "Victims of a preemption.", (), doubling(1, 7))
 PREEMPTION_DURATION = Family(
     "scheduler_preemption_goroutines_duration_seconds",
     "histogram",
@@ -136,6 +134,25 @@ QUEUE_INCOMING = Family(
     "Pods that came to a place of the queue, by what brought them.",
     ("queue", "event"),
 )
+QUEUED_ENTITIES = Family(
+    "scheduler_queued_entities",
+    "gauge",
+    "What waits by itself, by place: pods that belong to no group, and pod groups.",
+    ("queue", "type"),
+)
+QUEUE_INCOMING_ENTITIES = Family(
+    "scheduler_queue_incoming_entities_total",
+    "counter",
+    "Pods that belong to no group, and pod groups, that came to a place of the queue, by what brought them.",
+    ("queue", "event", "type"),
+)
+CLAIM_CREATES = Family(
+    "dynamic_resource_allocation_resourceclaim_creates_total",
+    "counter",
+    "ResourceClaims that were to be created for extended resources.",
+    ("status", "admin_access", "owner_api_group", "owner_api_kind"),
+)
+CLAIM_CREATES_1_36 = Family("scheduler_resourceclaim_creates_total", "counter", CLAIM_CREATES.help, ("status",))
 IN_FLIGHT_EVENTS = Family(
     "scheduler_inflight_events",
     "gauge",

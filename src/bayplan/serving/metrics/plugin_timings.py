@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 
+from bayplan.config.releases import NEWEST_RELEASE
 from bayplan.core.decision import Outcome
 from bayplan.core.events import Event
 from bayplan.core.framework.timing import POST_FILTER, Step, Stopwatch
 from bayplan.core.framework.verdict import Code
 from bayplan.serving.metrics import families
-from bayplan.serving.metrics.event_labels import labels_of
+from bayplan.serving.metrics.event_labels import EventNames, labels_of
 from bayplan.serving.metrics.tallies import Counts, Durations, Labels, Reading, Tally
 
 PRE_BIND = "PreBind"
@@ -43,6 +44,7 @@ class PluginTimings:
         self._look_up = Durations(families.NODE_HINT_DURATION)
         self._building = Durations(families.STORE_RESULTS_DURATION)
         self.scheduler_names: Container[str] = ()
+        self.event_names = EventNames(NEWEST_RELEASE)
 
     def tallies(self, stopwatch: Stopwatch) -> tuple[Tally, ...]:
         evaluations = Reading(families.PLUGIN_EVALUATIONS, lambda: _evaluations(list(stopwatch.steps.values())))
@@ -87,11 +89,11 @@ class PluginTimings:
             self.points.add(took_ns, (step.point, status.value, step.profile))
 
     def hinted(self, plugin: str, cluster_event: str, *, helps: bool, took_ns: int) -> None:
-        self._hints.add(took_ns, (plugin, cluster_event, "Queue" if helps else "QueueSkip"))
+        self._hints.add(took_ns, (plugin, self.event_names.of(cluster_event), "Queue" if helps else "QueueSkip"))
 
     def handled(self, event: Event, took_ns: int) -> None:
         for label in labels_of(event, self.scheduler_names):
-            self._events.add(took_ns, (label,))
+            self._events.add(took_ns, (self.event_names.of(label),))
 
     def looked_up(self, profile: str, *, reused: bool, reusable: bool, took_ns: int) -> None:
         result = "hint_used" if reused else "no_hint"

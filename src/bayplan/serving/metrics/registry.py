@@ -14,9 +14,12 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 
 from bayplan.client.contract import ApiClient
 from bayplan.client.leases import LeaderElector
+from bayplan.config.releases import RELEASES
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics.attempts import Attempts
+from bayplan.serving.metrics.event_labels import EventNames
+from bayplan.serving.metrics.group_attempts import GroupAttempts
 from bayplan.serving.metrics.live_state import bugs, leadership, shadow_findings, state_of_world, writes
 from bayplan.serving.metrics.measuring import MeasuredScheduler
 from bayplan.serving.metrics.plugin_timings import PluginTimings
@@ -48,9 +51,17 @@ class Metrics:
 
     def watch(self, scheduler: Scheduler) -> LiveObserver:
         """The observer of this scheduler."""
+        release = RELEASES[scheduler.cache.gates.release.version]
         self.timings.scheduler_names = scheduler.profiles.keys()
-        attempts = Attempts(scheduler, self.stopwatch, self.timings)
-        self.add(*attempts.tallies(), *state_of(scheduler))
+        self.timings.event_names = EventNames(release)
+        attempts = Attempts(scheduler, self.stopwatch, self.timings, release)
+        self.add(*attempts.tallies(), *state_of(scheduler, release))
+        return attempts
+
+    def watch_groups(self) -> GroupAttempts:
+        """What is told of attempts on pod groups."""
+        attempts = GroupAttempts()
+        self.add(*attempts.tallies())
         return attempts
 
     def measured(self, scheduler: DecidingScheduler) -> DecidingScheduler:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+from bayplan.config.releases import KubernetesRelease
+from bayplan.core.queue import SchedulingQueue
+from bayplan.core.queue.figures import Figures
 from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics import families
+from bayplan.serving.metrics.event_labels import EventNames
 from bayplan.serving.metrics.own import own_family
 from bayplan.serving.metrics.tallies import Labels, Reading
 
@@ -20,6 +24,7 @@ _IN_ONE_GO = (
     "prioritizing_extender",
 )
 _POD_POPPED = "PodPopped"
+_POD, _POD_GROUP = "pod", "podgroup"
 
 WITHHELD = own_family(
     "bayplan_preemptions_withheld_total", "counter", "Preemptions that a limit withheld, by limit.", ("reason",)
@@ -32,14 +37,20 @@ PAUSED = own_family(
 LOOPS = own_family("bayplan_preemption_loops_total", "counter", "Preempt-recreate loops that were found and paused.")
 
 
-def state_of(scheduler: Scheduler) -> tuple[Reading, ...]:
+def state_of(scheduler: Scheduler, release: KubernetesRelease) -> tuple[Reading, ...]:
     guard = scheduler.guard
+    names = EventNames(release)
     # The queue is another one after the scheduler has started over.
+    entities = (
+        Reading(families.QUEUED_ENTITIES, lambda: _entities(scheduler.queue)),
+        Reading(families.QUEUE_INCOMING_ENTITIES, lambda: _incoming_entities(scheduler.queue.figures)),
+    )
     return (
+        *(entities if release.counts_entities else ()),
         Reading(families.PENDING_PODS, lambda: {(place.value,): n for place, n in scheduler.queue.counts().items()}),
         Reading(families.UNSCHEDULABLE_PODS, lambda: scheduler.queue.figures.rejected),
-        Reading(families.QUEUE_INCOMING, lambda: scheduler.queue.figures.incoming),
-        Reading(families.IN_FLIGHT_EVENTS, lambda: _in_flight(scheduler)),
+        Reading(families.QUEUE_INCOMING, lambda: names.last_of(scheduler.queue.figures.incoming)),
+        Reading(families.IN_FLIGHT_EVENTS, lambda: names.last_of(_in_flight(scheduler))),
         Reading(families.CACHE_SIZE, lambda: _cache_size(scheduler)),
         Reading(families.GOROUTINES, lambda: _work_under_way(scheduler)),
         Reading(WITHHELD, lambda: {(reason,): count for reason, count in dict(guard.figures.withheld).items()}),
@@ -48,6 +59,20 @@ def state_of(scheduler: Scheduler) -> tuple[Reading, ...]:
         Reading(LOOPS, lambda: {(): guard.figures.loops}),
         Reading(PAUSED, lambda: {(): guard.paused_pairs(time.time_ns())}),
     )
+
+
+def _entities(queue: SchedulingQueue) -> Mapping[Labels, float]:
+    counts: dict[Labels, float] = {(place.value, _POD): n for place, n in queue.counts_outside_groups().items()}
+    if queue.groups is not None:
+        counts |= {(place.value, _POD_GROUP): n for place, n in queue.groups.group_counts().items()}
+    return counts
+
+
+def _incoming_entities(figures: Figures) -> Mapping[Labels, float]:
+    pods = figures.incoming - figures.incoming_members
+    return {(*labels, _POD): n for labels, n in pods.items()} | {
+        (*labels, _POD_GROUP): n for labels, n in figures.incoming_groups.items()
+    }
 
 
 def _in_flight(scheduler: Scheduler) -> Mapping[Labels, float]:

@@ -10,9 +10,8 @@ from bayplan.config.releases import RELEASES
 from bayplan.core.cache import Cache
 from bayplan.core.groups.cycle import GroupAttempt, attempt_group
 from bayplan.core.groups.member import Member
-from bayplan.model.groups import DisruptionMode, EmptyPart, GangPolicy, GroupSchedulingPolicy, PodGroup, PodGroupSpec
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
-from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodSchedulingGroup
 from bayplan.testing import builders as make
 
@@ -21,10 +20,8 @@ PROFILES = build_profiles(CONFIGURATION)
 
 
 def gang(name: str, min_count: int, priority: int = 0, *, whole: bool = False) -> PodGroup:
-    policy = GroupSchedulingPolicy(gang=GangPolicy(min_count=min_count))
-    mode = DisruptionMode(all=EmptyPart()) if whole else None
-    spec = PodGroupSpec(scheduling_policy=policy, priority=priority, disruption_mode=mode)
-    return PodGroup(metadata=ObjectMeta(name=name, namespace="default", generation=1), spec=spec)
+    made = make.pod_group(name).gang(min_count).priority(priority)
+    return (made.disrupted_as_a_whole() if whole else made).obj()
 
 
 def member(pod: Pod, group: str) -> Pod:

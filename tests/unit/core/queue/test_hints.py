@@ -41,7 +41,7 @@ A, R = ActionType, EventResource
     [
         ((R.ANY, A.ALL), (R.CSI_NODE, A.DELETE), True),
         ((R.POD, A.DELETE), (R.ASSIGNED_POD, A.DELETE), True),
-        ((R.POD, A.DELETE), (R.UNSCHEDULABLE_POD, A.DELETE), True),
+        ((R.POD, A.DELETE), (R.UNSCHEDULED_POD, A.DELETE), True),
         ((R.ASSIGNED_POD, A.DELETE), (R.POD, A.DELETE), False),
         ((R.NODE, A.ADD | A.UPDATE_NODE_TAINT), (R.NODE, A.UPDATE_NODE_TAINT), True),
         ((R.NODE, A.ADD | A.UPDATE_NODE_TAINT), (R.NODE, A.UPDATE_NODE_LABEL), False),
@@ -137,9 +137,9 @@ def test_a_wildcard_wakes_everybody_but_not_for_another_pod() -> None:
 def test_labels_are_those_of_metrics() -> None:
     assert NODE_ADD.label == "NodeAdd"
     assert NODE_TAINT.label == "NodeUpdateNodeTaint"
-    assert ClusterEvent(R.UNSCHEDULABLE_POD, A.UPDATE).label == "UnschedulablePodUpdate"
-    gates = ClusterEvent(R.UNSCHEDULABLE_POD, A.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
-    assert gates.label == "UnschedulablePodUpdatePodSchedulingGatesEliminated"
+    assert ClusterEvent(R.UNSCHEDULED_POD, A.UPDATE).label == "UnscheduledPodUpdate"
+    gates = ClusterEvent(R.UNSCHEDULED_POD, A.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+    assert gates.label == "UnscheduledPodUpdatePodSchedulingGatesEliminated"
     assert ClusterEvent(R.CSI_NODE, A.DELETE).label == "storage.k8s.io/CSINodeDelete"
 
 

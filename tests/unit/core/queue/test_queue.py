@@ -360,7 +360,7 @@ def test_a_gated_pod_is_asked_again_by_the_flush_and_stays_if_refused() -> None:
     stage.now = START + 101 * SECOND
     stage.queue.flush_parked(stage.now)
     assert (stage.place("p"), len(gate.asked)) == (PodState.GATED, 2)
-    assert stage.queue.figures.incoming == {("unschedulable", "UnschedulablePodAdd"): 1}, "it never left"
+    assert stage.queue.figures.incoming == {("unschedulable", "UnscheduledPodAdd"): 1}, "it never left"
     stage.queue.flush_parked(stage.now + 100 * SECOND)
     assert len(gate.asked) == 2, "its age counts from the last flush"
     gate.shut.clear()
@@ -419,7 +419,7 @@ def test_incoming_and_rejected_are_counted() -> None:
     stage.parked("p", "Room", "Labels")
     stage.happens(NODE_LABEL, NEW_NODE, NEW_NODE)
     assert stage.queue.figures.incoming == {
-        ("active", "UnschedulablePodAdd"): 1,
+        ("active", "UnscheduledPodAdd"): 1,
         ("unschedulable", "ScheduleAttemptFailure"): 1,
         ("backoff", "NodeUpdateNodeLabel"): 1,
     }

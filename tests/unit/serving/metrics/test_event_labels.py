@@ -22,18 +22,18 @@ def changed(old: Any, new: Any) -> Event:
 @pytest.mark.parametrize(
     ("event", "labels"),
     [
-        (ObjectAdded(PENDING.obj()), {"UnschedulablePodAdd"}),
+        (ObjectAdded(PENDING.obj()), {"UnscheduledPodAdd"}),
         (ObjectAdded(RUNNING.obj()), {"AssignedPodAdd"}),
         (ObjectAdded(FOREIGN.obj()), set()),
         (changed(FOREIGN, FOREIGN), set()),
         (ObjectRemoved(RUNNING.obj()), {"AssignedPodDelete"}),
-        (ObjectRemoved(PENDING.obj()), {"UnschedulablePodDelete"}),
+        (ObjectRemoved(PENDING.obj()), {"UnscheduledPodDelete"}),
         (changed(PENDING, RUNNING), {"AssignedPodAdd"}),
         (changed(RUNNING, RUNNING), {"AssignedPodUpdate"}),
-        (changed(PENDING, pod("p").labels(a="b")), {"UnschedulablePodUpdate", "UnschedulablePodUpdatePodLabel"}),
+        (changed(PENDING, pod("p").labels(a="b")), {"UnscheduledPodUpdate", "UnscheduledPodUpdatePodLabel"}),
         (
             changed(pod("p").gate("g"), PENDING),
-            {"UnschedulablePodUpdate", "UnschedulablePodUpdatePodSchedulingGatesEliminated"},
+            {"UnscheduledPodUpdate", "UnscheduledPodUpdatePodSchedulingGatesEliminated"},
         ),
         (ObjectAdded(node("n").obj()), {"NodeAdd"}),
         (changed(node("n"), node("n")), set()),

@@ -115,7 +115,7 @@ def test_the_handling_of_events_is_timed_by_what_happened() -> None:
     watched = Watched(*nodes(1), waiting.obj())
     watched.see(ObjectChanged(waiting.obj(), waiting.labels(a="b").obj()))
     handled = watched.samples("scheduler_event_handling_duration_seconds_count")
-    labels = ("NodeAdd", "UnschedulablePodAdd", "UnschedulablePodUpdate", "UnschedulablePodUpdatePodLabel")
+    labels = ("NodeAdd", "UnscheduledPodAdd", "UnscheduledPodUpdate", "UnscheduledPodUpdatePodLabel")
     assert handled == {(label,): 1 for label in labels}
 
 

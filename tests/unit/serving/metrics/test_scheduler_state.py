@@ -28,10 +28,33 @@ def test_pending_pods_are_counted_by_place() -> None:
         ("SchedulingGates", OURS): 1,
     }
     assert watched.samples("scheduler_queue_incoming_pods_total") == {
-        ("active", "UnschedulablePodAdd"): 2,
-        ("unschedulable", "UnschedulablePodAdd"): 1,
+        ("active", "UnscheduledPodAdd"): 2,
+        ("unschedulable", "UnscheduledPodAdd"): 1,
         ("unschedulable", "ScheduleAttemptFailure"): 1,
     }
+
+
+def test_an_older_version_has_its_own_labels_and_no_entities() -> None:
+    gated = pod("p").gate("g")
+    watched = Watched(N, gated.obj(), kubernetes_version="1.36")
+    watched.see(ObjectChanged(gated.obj(), pod("p").obj()))
+    assert watched.samples("scheduler_queue_incoming_pods_total") == {
+        ("unschedulable", "UnschedulablePodAdd"): 1,
+        ("active", "UnschedulablePodUpdatePodSchedulingGatesEliminated"): 1,
+    }
+    assert not watched.samples("scheduler_queued_entities")
+    assert not watched.samples("scheduler_queue_incoming_entities_total")
+
+
+def test_an_update_of_the_waiting_pod_itself_has_a_label_of_its_own() -> None:
+    gated = pod("p").gate("g")
+    watched = Watched(N, gated.obj())
+    watched.see(ObjectChanged(gated.obj(), pod("p").obj()))
+    assert watched.samples("scheduler_queue_incoming_entities_total") == {
+        ("unschedulable", "UnscheduledPodAdd", "pod"): 1,
+        ("active", "TargetPodUpdatePodSchedulingGatesEliminated", "pod"): 1,
+    }
+    assert watched.samples("scheduler_queued_entities")["active", "pod"] == 1
 
 
 def test_a_binding_is_work_under_way_until_it_is_answered() -> None:

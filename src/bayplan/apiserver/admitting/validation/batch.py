@@ -19,7 +19,7 @@ from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.networking import check_domain_prefixed_path
 from bayplan.apiserver.admitting.validation.pods.spec import check_template
 from bayplan.apiserver.admitting.validation.workloads import UNMATCHED
-from bayplan.controllers.workloads.job_pods import labels_of_job
+from bayplan.controllers.workloads.job_pods import CONTROLLER_UID_LABELS, JOB_NAME_LABELS, labels_of_job
 from bayplan.model.cron_schedules import ScheduleError, parse_schedule
 from bayplan.store.arriving import EMPTY_TIME_ZONE, unknown_time_zone
 
@@ -34,7 +34,7 @@ _NUMBERS = (
 _MANAGED_BY_MAX = 63
 _INDEXED_MAX, _MANY_INDEXES_MAX = 100_000, 10_000
 #: What pods of a Job are known by: those without a prefix are the older ones.
-_GENERATED_LABELS = tuple(sorted(labels_of_job("", ""), key=lambda key: ("/" in key, key)))
+_GENERATED_LABELS = tuple(sorted((*JOB_NAME_LABELS, *CONTROLLER_UID_LABELS), key=lambda key: ("/" in key, key)))
 #: By the type that refusals show.
 _IMMUTABLE_FIELDS = {
     "completionMode": "",

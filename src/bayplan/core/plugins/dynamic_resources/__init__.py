@@ -76,7 +76,6 @@ from bayplan.model.fingerprint import digest
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.resource_claims import (
     CLAIM_FINALIZER,
-    EXTENDED_RESOURCE_ANNOTATION,
     ResourceClaim,
     ResourceClaimStatus,
 )
@@ -307,7 +306,7 @@ class DynamicResources(SelectiveScorePlugin):
 
 
 def _is_for_pod_alone(claim: Object) -> bool:
-    return isinstance(claim, ResourceClaim) and claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true"
+    return isinstance(claim, ResourceClaim) and claim.is_for_extended_resources
 
 
 def _check_claims(claims: list[ResourceClaim], view: View, *, takes_lists: bool) -> Status | None:

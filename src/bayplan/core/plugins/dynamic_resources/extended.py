@@ -48,7 +48,7 @@ def may_be_backed(name: str) -> bool:
 def existing_claim(pod: PodInfo, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
     """The claim that an earlier attempt wrote for the pod."""
     for claim in claims:
-        if claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true" and any(
+        if claim.is_for_extended_resources and any(
             owner.name == pod.name and owner.controller and owner.uid == pod.uid
             for owner in claim.metadata.owner_references
         ):

@@ -1,0 +1,52 @@
+"""Upstream's families about pod groups: as `families`, of v1.37, and shown only where groups are on."""
+
+from __future__ import annotations
+
+from bayplan.serving.metrics.families import FROM_1_MS, doubling
+from bayplan.serving.metrics.tallies import Family
+
+GROUP_ATTEMPTS = Family(
+    "scheduler_podgroup_schedule_attempts_total",
+    "counter",
+    "Attempts to place a pod group, by result: scheduled, unschedulable, waiting_on_preemption or error.",
+    ("result", "profile"),
+)
+GROUP_ATTEMPT_DURATION = Family(
+    "scheduler_podgroup_scheduling_attempt_duration_seconds",
+    "histogram",
+    "Time of an attempt on a pod group, without binding.",
+    ("result", "profile"),
+    FROM_1_MS,
+)
+GROUP_ALGORITHM_DURATION = Family(
+    "scheduler_podgroup_scheduling_algorithm_duration_seconds",
+    "histogram",
+    "Time to decide on a pod group.",
+    (),
+    FROM_1_MS,
+)
+GROUP_PREEMPTIONS = Family(
+    "scheduler_workload_preemption_attempts_total",
+    "counter",
+    "Attempts in which preemption was asked to make room for a pod group, by the code that it gave.",
+    ("result",),
+)
+GROUP_VICTIMS = Family(
+    "scheduler_workload_preemption_victims",
+    "histogram",
+    "Victims of a preemption for a pod group.",
+    (),
+    doubling(1, 11),
+)
+GENERATED_PLACEMENTS = Family(
+    "scheduler_generated_placements_total",
+    "counter",
+    "Placements that were tried for pod groups.",
+    ("profile",),
+)
+PLACEMENT_EVALUATIONS = Family(
+    "scheduler_placement_evaluations_total",
+    "counter",
+    "Placements that were tried for pod groups, by result: feasible or infeasible.",
+    ("result", "profile"),
+)
