@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,7 +63,9 @@ def test_a_life_is_recorded_and_played_again(live: LiveCluster, tmp_path: Path, 
     live.apply(WEB)
     live.wait_until("deployment/acme-web available")
     live.apply(WEB.replace("replicas: 2", "replicas: 3"))
-    live.wait_until(lambda running: len(running.list("Pod")) == 3 and running.wait_until("deployment/acme-web available"))
+    live.wait_until(
+        lambda running: len(running.list("Pod")) == 3 and running.wait_until("deployment/acme-web available")
+    )
     time.sleep(0.5)  # or the last pod would be placed when all is over
     code, err = ended(process)
     assert code == 0

@@ -63,13 +63,12 @@ class Recorder:
             for task in tasks:
                 task.cancel()
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-        if self._failure is not None:
-            raise self._failure
-        for outcome in outcomes:
-            if isinstance(outcome, Exception):
-                raise outcome
-        if self._has_begun:
-            self._writer.close(self._clock())
+        errors = [self._failure, *(outcome for outcome in outcomes if isinstance(outcome, Exception))]
+        for error in errors:
+            if error is not None:
+                self._writer.abandon()
+                raise error
+        self._writer.close(self._clock())
 
     async def _failure_known(self) -> None:
         await self._failed.wait()

@@ -98,12 +98,17 @@ class RecordingWriter:
             self._turn_over(self._folder, now)
 
     def close(self, now: int) -> None:
-        """Says until when everything was seen."""
+        """Says until when everything was seen, if it began."""
         try:
-            self._add([ALIVE, 0], now)
-            self._write(now)
+            if self._began_at:
+                self._add([ALIVE, 0], now)
+                self._write(now)
         finally:
-            self._file.close()
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Writes nothing more."""
+        self._file.close()
 
     def _list(self, now: int) -> None:
         self._began_at = self._last = now

@@ -37,7 +37,9 @@ def test_what_was_added_is_read(tmp_path: Path) -> None:
 
 
 @given(st.data())
-def test_a_file_that_was_cut_is_read_and_continued(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_a_file_that_was_cut_is_read_and_continued(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     path = tmp_path_factory.mktemp("cut") / "a"
     sizes = added(path, CONTENTS)
     kept = data.draw(st.integers(0, sizes[-1]))
@@ -85,7 +87,7 @@ def test_a_disk_that_is_full_leaves_what_was_whole(tmp_path: Path, monkeypatch: 
         def __getattr__(self, name: str) -> object:
             return getattr(self._raw, name)
 
-    monkeypatch.setattr(file, "_file", Full(file._file))  # noqa: SLF001 - a disk cannot be filled here
+    monkeypatch.setattr(file, "_file", Full(file._file))
     with pytest.raises(InvalidObject, match="cannot be written: No space left on device; what was recorded"):
         file.add(b"second " * 1000)
     file.close()

@@ -10,7 +10,7 @@ from bayplan.analysis.simulation.results.run_format import Cause, End, Fidelity,
 KINDS = {"n1": "small", "n2": "small", "n3": "large"}
 
 
-def row(  # noqa: PLR0913 - each with a meaning
+def row(
     key: str,
     node: str | None,
     *,
