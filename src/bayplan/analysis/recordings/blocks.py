@@ -61,7 +61,7 @@ class BlockFile:
     def add(self, content: bytes) -> None:
         """Raises InvalidObject if there is no room; the file then ends with the block before."""
         packed = self._packer.compress(content) + self._packer.flush(zlib.Z_SYNC_FLUSH)
-        self._write(_HEAD.pack(len(packed), zlib.crc32(packed), self._is_fresh) + packed)
+        self._write(_HEAD.pack(len(packed), zlib.crc32(packed, self._is_fresh), self._is_fresh) + packed)
         self._is_fresh = False
 
     def _write(self, data: bytes) -> None:
@@ -101,11 +101,7 @@ class ReadBlocks:
         for block in _blocks(file):
             if block.is_fresh:
                 unpacker = zlib.decompressobj()
-            try:
-                content = unpacker.decompress(block.packed)
-            except zlib.error as error:
-                raise _wrong(self._path, f"is damaged: {error}") from error
-            yield content
+            yield unpacker.decompress(block.packed)
         self.unread_bytes = os.fstat(file.fileno()).st_size - file.tell()
 
 
@@ -126,7 +122,7 @@ def _blocks(file: BinaryIO) -> Iterator[_Block]:
         if len(head) == _HEAD.size:
             length, checksum, is_fresh = _HEAD.unpack(head)
             packed = file.read(length) if length <= _LENGTH_MAX else b""
-            if len(packed) == length and zlib.crc32(packed) == checksum:
+            if len(packed) == length and zlib.crc32(packed, is_fresh) == checksum:
                 yield _Block(packed, bool(is_fresh))
                 continue
         file.seek(place)

@@ -8,7 +8,7 @@ import pytest
 
 from bayplan.analysis.recordings.disguise import write_anonymized
 from bayplan.analysis.recordings.reader import RecordingReader
-from bayplan.core.events import ObjectAdded, ObjectChanged, ObjectRemoved
+from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.errors import InvalidObject
 from bayplan.model.time_units import SECOND
 
@@ -16,7 +16,7 @@ from .histories import BEGUN_AT, STEP, node, pod, recorded, write
 
 FIRST = [node("acme-n1"), node("acme-n2")]
 OLD, NEW = pod("acme-shop"), pod("acme-shop", node="acme-n2", phase="Running", labels={"acme-team": "acme-pay"})
-EVENTS = [ObjectAdded(OLD), ObjectChanged(OLD, NEW), ObjectRemoved(NEW), ObjectAdded(pod("acme-blog"))]
+EVENTS: list[Event] = [ObjectAdded(OLD), ObjectChanged(OLD, NEW), ObjectRemoved(NEW), ObjectAdded(pod("acme-blog"))]
 
 
 def test_everything_is_renamed_and_nothing_else_changes(tmp_path: Path) -> None:

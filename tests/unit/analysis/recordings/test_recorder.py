@@ -39,7 +39,7 @@ class Stage:
         self.said: list[str] = []
         self.begun: list[int] = []
         self.recorder = Recorder(
-            Away(),  # type: ignore[arg-type]
+            Away(),
             self.writer,
             clock=lambda: BEGUN_AT,
             on_trouble=self.said.append,

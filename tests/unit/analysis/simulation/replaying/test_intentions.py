@@ -66,6 +66,7 @@ CORDONED = with_spec(NODE, unschedulable=True)
 EVICTED = with_condition(RUNNING, "DisruptionTarget", "True", "EvictionByEvictionAPI")
 PREEMPTED = with_condition(RUNNING, "DisruptionTarget", "True", "PreemptionByScheduler")
 TEAM = Taint(key="team", value="a", effect="NoSchedule")
+UNREADY = Taint(key="node.kubernetes.io/not-ready", effect="NoExecute")
 GRACE = MONITOR_GRACE_NS // SECOND
 
 
@@ -140,7 +141,12 @@ def test_a_node_that_had_failed_at_first_stays_away() -> None:
 
 
 def test_nodes_can_be_left_out() -> None:
-    events = [ObjectAdded(NODE), ObjectChanged(NODE, NOT_READY), ObjectRemoved(NOT_READY), ObjectAdded(POD)]
+    events: list[Event] = [
+        ObjectAdded(NODE),
+        ObjectChanged(NODE, NOT_READY),
+        ObjectRemoved(NOT_READY),
+        ObjectAdded(POD),
+    ]
     assert plans(*events, first=(NOT_READY,), with_nodes=False) == [(103, Apply((as_created(POD),)))]
 
 
