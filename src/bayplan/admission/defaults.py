@@ -16,7 +16,7 @@ from bayplan.admission.priority import PREEMPT_LOWER_PRIORITY
 from bayplan.admission.resources import default_requests
 from bayplan.admission.stored import looks_stored
 from bayplan.model.cluster import Namespace, PriorityClass
-from bayplan.model.kinds import ALL_KINDS, Object
+from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import LabelSelector, LabelSelectorRequirement
 from bayplan.model.node import Node
 from bayplan.model.pod import Container, Pod, PodAffinityTerm, PodSpec, Toleration
@@ -62,7 +62,7 @@ _FOR_A_WHILE = tuple(
     Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=TOLERATION_SECONDS)
     for key in (NOT_READY, UNREACHABLE)
 )
-_NAMESPACED = frozenset(info.struct for info in ALL_KINDS.values() if info.namespaced)
+_NAMESPACED = frozenset(info.struct for info in KINDS.values() if info.namespaced)
 
 
 def default_object(obj: Object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -27,12 +27,15 @@ from bayplan.cli.options import (
 from bayplan.cli.output import NAMES
 from bayplan.config.loading import load_configuration
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
+from bayplan.model.pod import group_key
 from bayplan.report.answers.groups import group_parts
 from bayplan.report.answers.pending import pending_parts
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.explain.node_drawing import nodes_to_draw
 from bayplan.report.explain.page import explanation_page
 from bayplan.report.json_output import tagged
+
+_GROUPS_ON: Final = "--kubernetes-version 1.37 --feature-gates GenericWorkload=true"
 
 
 @click.command(
@@ -84,6 +87,11 @@ def command(
         return _list(asked, cluster, selector)
     if selector or asked.source.all_namespaces:
         raise click.UsageError("-l and -A list pods, and cannot be combined with POD.")
+    if group := group_key(cluster.wanted(pod, asked.namespace).pod):
+        note(
+            f"the pod belongs to the pod group {group}; pod groups are off, so it is explained as if it were alone. "
+            f"To explain the group: bayplan explain podgroup/{group.partition('/')[2]} {_GROUPS_ON}"
+        )
     why = cluster.explain(pod, namespace=asked.namespace, call_extenders=call_extenders, **asked.settings())
     document = why.document(all_reasons=all_reasons)
     if optimal:
@@ -107,8 +115,7 @@ def command(
 def _explain_group(asked: Asked, cluster: Cluster, group: str) -> int:
     configuration = load_configuration(asked.config, asked.feature_gates, release=cluster.release, with_groups=True)
     if not configuration.gates.generic_workload:
-        how = "--kubernetes-version 1.37 --feature-gates GenericWorkload=true"
-        raise click.UsageError(f"pod groups are off by default; to explain podgroup/{group}, add {how}")
+        raise click.UsageError(f"pod groups are off by default; to explain podgroup/{group}, add {_GROUPS_ON}")
     why = cluster.explain_group(group, asked.config, feature_gates=asked.feature_gates)
     document = why.document()
     write_answer(

@@ -37,7 +37,7 @@ _FILE_OPTIONS = ("-f", "--file")
 _TAKING_FILES = (*_FILE_OPTIONS, "--apply", "--pods")
 _KINDS_NAMED = 6
 #: Commands that decide on pod groups.
-_KNOWING_GROUPS = frozenset({"explain", "place", "run", "simulate"})
+_KNOWING_GROUPS = frozenset({"explain", "place", "run", "simulate", "up"})
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".gz", "/")
 
 

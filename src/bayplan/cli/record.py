@@ -20,6 +20,8 @@ from bayplan.cli.output_files import check_file, check_folder_of
 from bayplan.client.connecting import connect
 from bayplan.client.event_loop import run_event_loop
 from bayplan.client.server_version import found_version
+from bayplan.client.watched_kinds import every_kind
+from bayplan.config.releases import NEAREST, choose_release
 from bayplan.model.durations import parse_span
 from bayplan.model.time_units import SECOND
 from bayplan.report.words import counted
@@ -149,7 +151,9 @@ async def _record(
             if for_ns:
                 loop.call_later(for_ns / SECOND, _stop, stopping)
 
-        recorder = Recorder(client, writer, clock=SystemClock(), on_trouble=note, on_begun=begun)
+        # Pods that have ended are of interest, too: how long they ran.
+        kinds = every_kind(choose_release(NEAREST, version).release)
+        recorder = Recorder(client, kinds, writer, clock=SystemClock(), on_trouble=note, on_begun=begun)
         await recorder.run(stopping)
         note(f"{counted(writer.events, 'event')} recorded in {writer.bytes_written / BYTES_PER_MB:,.1f} MB")
     finally:

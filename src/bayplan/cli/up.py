@@ -168,7 +168,11 @@ def command(
             events_max=event_limit,
             disabled_plugins=disabled_plugins,
             tls=_certificate(host, folder) if tls or not _is_loopback(host) else None,
-            configuration=(configuration := load_configuration(config, feature_gates=feature_gates, release=release)),
+            configuration=(
+                configuration := load_configuration(
+                    config, feature_gates=feature_gates, release=release, with_groups=True
+                )
+            ),
             bugs=BugReports(_log_bug, head_of(configuration, config, feature_gates)),
         )
         path = _kubeconfig_path(kubeconfig_file, state, folder)

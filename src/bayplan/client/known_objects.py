@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bayplan.model.kinds import ALL_KINDS, Object
+from bayplan.model.kinds import KINDS, Object
 from bayplan.performing.recent import Recent
 from bayplan.performing.requests import Known
 
@@ -45,7 +45,7 @@ class KnownObjects:
 
 def _decoded(kind: str, body: bytes) -> Object | None:
     try:
-        return msgspec.json.decode(body, type=ALL_KINDS[kind].struct)
+        return msgspec.json.decode(body, type=KINDS[kind].struct)
     except msgspec.DecodeError:
         return None
 

@@ -20,7 +20,7 @@ from bayplan.client.patches import status_patch
 from bayplan.client.paths import list_path, plural_of
 from bayplan.client.refusals import message_of
 from bayplan.client.sending import BUSY, Sender
-from bayplan.model.kinds import ALL_KINDS, Object, object_key
+from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.model.media_types import JSON, STRATEGIC_MERGE_PATCH
 from bayplan.model.structs import Struct
 from bayplan.model.time_units import SECOND
@@ -112,7 +112,7 @@ class Requests:
         self._known.forget("Pod", request.key)
 
     async def _create(self, lane: Lane, obj: Object, read: dict[str, Document]) -> Object:
-        info = ALL_KINDS[type(obj).__name__]
+        info = KINDS[type(obj).__name__]
         document = {**msgspec.to_builtins(obj), "apiVersion": info.api_version}
         path = _path(info.kind, object_key(obj))
         collection = path.rpartition("/")[0]
@@ -151,7 +151,7 @@ class Requests:
 
 def _path(kind: str, key: str) -> str:
     """Where the server has the object, by `namespace/name`."""
-    info = ALL_KINDS[kind]
+    info = KINDS[kind]
     root = list_path(info).rpartition("/")[0]
     namespace, _, name = key.partition("/")
     inside = f"/namespaces/{namespace}" if info.namespaced else ""
@@ -163,7 +163,7 @@ def _object(kind: str, response: Response, path: str, read: dict[str, Document])
     if not isinstance(document, dict):
         raise msgspec.ValidationError("the server's answer is not an object")
     read[path] = document
-    return msgspec.convert(document, ALL_KINDS[kind].struct)
+    return msgspec.convert(document, KINDS[kind].struct)
 
 
 def _checked(response: Response) -> Response:

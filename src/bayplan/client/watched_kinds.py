@@ -13,7 +13,7 @@ from bayplan.config.loading import Configuration
 from bayplan.config.releases import KubernetesRelease
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
 from bayplan.model.groups import PodGroup
-from bayplan.model.kinds import ALL_KINDS, KindInfo
+from bayplan.model.kinds import KINDS, KindInfo
 
 #: Pods that have ended are of no interest.
 UNFINISHED_PODS = "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
@@ -57,7 +57,7 @@ class WatchedKind:
 
 
 def watched_kind(kind: str) -> WatchedKind:
-    return WatchedKind(ALL_KINDS[kind], UNFINISHED_PODS if kind == "Pod" else "")
+    return WatchedKind(KINDS[kind], UNFINISHED_PODS if kind == "Pod" else "")
 
 
 def kinds_to_watch(configuration: Configuration) -> list[WatchedKind]:
@@ -77,6 +77,11 @@ def kinds_to_watch(configuration: Configuration) -> list[WatchedKind]:
     others = sorted(needed - {*first, "Pod"})
     kinds = [watched_kind(kind) for kind in (*(k for k in first if k in needed or k == "Node"), *others, "Pod")]
     return [_as_served(kind, configuration.release) for kind in kinds]
+
+
+def every_kind(release: KubernetesRelease) -> list[WatchedKind]:
+    """All kinds that are known, with all their objects."""
+    return [_as_served(WatchedKind(info), release) for info in KINDS.values()]
 
 
 def _as_served(kind: WatchedKind, release: KubernetesRelease) -> WatchedKind:

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeAlias
 from bayplan.controllers.ownership import key_of
 from bayplan.controllers.work_queue import WRITES_MAX, Reconciler
 from bayplan.controllers.writes import delete_dependent, with_metadata
-from bayplan.model.kinds import ALL_KINDS, Object
+from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.store import BACKGROUND, FOREGROUND, ORPHAN, Store, WatchEvent
@@ -31,7 +31,7 @@ class GarbageCollector(Reconciler[Key]):
     """Deletes what nobody owns any more."""
 
     name: ClassVar[str] = "garbage-collector-controller"
-    watches: ClassVar[frozenset[str]] = frozenset(ALL_KINDS)
+    watches: ClassVar[frozenset[str]] = frozenset(KINDS)
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class GarbageCollector(Reconciler[Key]):
 
     def _sync(self, store: Store, key: Key, now: int) -> None:
         kind, namespace, name, uid = key
-        owner = store.find(kind, namespace, name) if kind in ALL_KINDS else None
+        owner = store.find(kind, namespace, name) if kind in KINDS else None
         if owner is None or owner.metadata.uid != uid:
             if uid in self._owners:
                 self._collect(store, key, now)
@@ -108,7 +108,7 @@ class GarbageCollector(Reconciler[Key]):
     def _may_exist(self, store: Store, reference: OwnerReference, dependent: ObjectMeta) -> bool:
         """Whether the owner is there, or was never known to be."""
         kind, namespace, name, uid = _key_of(reference, dependent.namespace)
-        if kind not in ALL_KINDS:
+        if kind not in KINDS:
             return True
         found = store.find(kind, namespace, name)
         if found is not None and found.metadata.uid == uid:
@@ -148,7 +148,7 @@ class GarbageCollector(Reconciler[Key]):
 
 def _key_of(reference: OwnerReference, namespace: str) -> Key:
     """An owner is in the namespace of its dependent, or in none."""
-    info = ALL_KINDS.get(reference.kind)
+    info = KINDS.get(reference.kind)
     within = namespace if info is None or info.namespaced else ""
     return reference.kind, within, reference.name, reference.uid
 

@@ -11,19 +11,19 @@ from typing import ClassVar
 from bayplan.controllers.work_queue import WRITES_MAX, Reconciler
 from bayplan.controllers.writes import delete_dependent
 from bayplan.model.cluster import Namespace
-from bayplan.model.kinds import ALL_KINDS
+from bayplan.model.kinds import KINDS
 from bayplan.model.watch_types import DELETED
 from bayplan.store import BACKGROUND, Store, WatchEvent
 
 # Pods last: their owners must not make new ones meanwhile, though the store would refuse these anyway.
-_KINDS = [*(kind for kind, info in ALL_KINDS.items() if info.namespaced and kind != "Pod"), "Pod"]
+_KINDS = [*(kind for kind, info in KINDS.items() if info.namespaced and kind != "Pod"), "Pod"]
 
 
 class NamespaceController(Reconciler[str]):
     """Empties namespaces that are being deleted."""
 
     name: ClassVar[str] = "namespace-controller"
-    watches: ClassVar[frozenset[str]] = frozenset(ALL_KINDS)
+    watches: ClassVar[frozenset[str]] = frozenset(KINDS)
 
     def __init__(self) -> None:
         super().__init__()

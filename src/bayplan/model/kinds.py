@@ -95,7 +95,7 @@ _BY_GROUP: dict[str, tuple[type[Object], ...]] = {
     "apps": (ReplicaSet, StatefulSet, Deployment, DaemonSet),
     "batch": (Job, CronJob),
     "policy": (PodDisruptionBudget,),
-    "scheduling.k8s.io": (PriorityClass,),
+    "scheduling.k8s.io": (PriorityClass, PodGroup),
     "storage.k8s.io": (StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment),
     "resource.k8s.io": (ResourceClaim, ResourceClaimTemplate, DeviceClass, ResourceSlice, DeviceTaintRule),
 }
@@ -107,7 +107,7 @@ _WITHOUT_NAMESPACE = frozenset(
     }
 )
 
-_NOT_YET_V1: dict[type[Object], str] = {DeviceTaintRule: "v1beta2"}
+_NOT_YET_V1: dict[type[Object], str] = {DeviceTaintRule: "v1beta2", PodGroup: "v1beta1"}
 
 KINDS: dict[str, KindInfo] = {
     struct.__name__: KindInfo(
@@ -118,20 +118,13 @@ KINDS: dict[str, KindInfo] = {
 }
 
 
-#: Kinds that are read from files and dumps, stored and decided on, but that no API server or client here knows.
-UNSERVED_KINDS: dict[str, KindInfo] = {
-    PodGroup.__name__: KindInfo(PodGroup.__name__, "scheduling.k8s.io", "v1beta1", PodGroup, namespaced=True)
-}
-ALL_KINDS = KINDS | UNSERVED_KINDS
-
-
 def meant_kind(api_version: str, kind: str) -> str:
     """The known kind of which this one looks like a misspelling; "" if it is some other kind.
 
     Only groups of Kubernetes itself are searched, in which users cannot define kinds.
     """
     group = api_version.rpartition("/")[0]
-    known = [name for name, info in ALL_KINDS.items() if info.group == group or not api_version]
+    known = [name for name, info in KINDS.items() if info.group == group or not api_version]
     return next(iter(near(kind, known)), "")
 
 
@@ -140,7 +133,7 @@ def kind_info(api_version: str, kind: str) -> KindInfo | None:
 
     The version is ignored: older ones (policy/v1beta1) have the same fields.
     """
-    info = ALL_KINDS.get(kind)
+    info = KINDS.get(kind)
     if info is None or not api_version:
         return info
     group = api_version.rpartition("/")[0]

@@ -44,6 +44,7 @@ LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 PV_PROTECTION: Final = "kubernetes.io/pv-protection"
 PVC_PROTECTION: Final = "kubernetes.io/pvc-protection"
+GROUP_PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
 VAC_PROTECTION: Final = "kubernetes.io/vac-protection"
 SERVICE_NAME: Final = "kubernetes.io/service-name"
 

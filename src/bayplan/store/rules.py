@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from bayplan.model.kinds import ALL_KINDS, KindInfo
+from bayplan.model.kinds import KINDS, KindInfo
 
 Kind: TypeAlias = str | type[Any]
 """A kind's name, or its struct."""
@@ -99,6 +99,6 @@ def _rules(info: KindInfo) -> KindRules:
     )
 
 
-_BY_KIND: dict[Kind, KindRules] = {kind: _rules(info) for kind, info in ALL_KINDS.items()}
+_BY_KIND: dict[Kind, KindRules] = {kind: _rules(info) for kind, info in KINDS.items()}
 
 RULES: dict[Kind, KindRules] = {**_BY_KIND, **{rules.struct: rules for rules in _BY_KIND.values()}}

@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from bayplan.apiserver.registry.users import service_account
+from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE, release_named
 from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.testing.live_conditions import Condition, condition_of
@@ -152,6 +154,8 @@ def cluster(
     scheduler: bool = True,
     controllers: bool = True,
     config: str | Path | Mapping[str, Any] | None = None,
+    feature_gates: GateSettings = None,
+    kubernetes_version: str = DEFAULT_RELEASE.version,
 ) -> Iterator[LiveCluster]:
     """A cluster that runs while the block does: `with cluster(nodes=3) as k: …`.
 
@@ -161,13 +165,16 @@ def cluster(
         scheduler: whether pods are scheduled; without, bind them yourself.
         controllers: whether controllers and kubelets run; without, nothing changes but what clients write.
         config: a KubeSchedulerConfiguration: a file, or its content as a dict.
+        feature_gates: as kube-scheduler takes them; `"GenericWorkload=true"` adds pod groups to the API, too.
+        kubernetes_version: whose scheduler decides, such as `"1.37"`.
     """
+    release = release_named(kubernetes_version)
     hosting = Hosting(
         token=secrets.token_urlsafe(12),
         speed=_times(speed),
         with_scheduler=scheduler,
         with_controllers=controllers,
-        configuration=load_configuration(config),
+        configuration=load_configuration(config, feature_gates, release=release, with_groups=True),
     )
     with tempfile.TemporaryDirectory(prefix="bayplan-") as folder:
         running = LiveCluster(hosting, nodes, Path(folder))

@@ -85,7 +85,9 @@ class LiveObjects:
     def _resource(self, name: str) -> Resource:
         """The resource that kubectl would take the name for; the first that discovery names, if several have it."""
         asked, _, group = name.lower().partition(".")
-        served: tuple[Resource, ...] = self._in_its_thread(lambda: in_discovery_order(self._catalogue.custom))
+        served: tuple[Resource, ...] = self._in_its_thread(
+            lambda: in_discovery_order(self._catalogue.custom, self._catalogue.built_in)
+        )
         for resource in served:
             names = {resource.plural, resource.singular, resource.kind.lower(), *resource.short_names}
             if asked in names and (not group or group in (resource.group, f"{resource.version}.{resource.group}")):

@@ -16,10 +16,12 @@ from bayplan.apiserver.registry.typed import MODELED
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.storage.storage import Storage
-from bayplan.config.feature_gates import GateSettings
-from bayplan.config.loading import ConfigSource
+from bayplan.config.feature_gates import GateSettings, without_group_gates
+from bayplan.config.loading import ConfigSource, load_configuration
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.model.errors import InvalidObject
+from bayplan.model.pod import group_key
+from bayplan.report.answers.groups import group_parts
 from bayplan.report.answers.plain import plain_parts
 from bayplan.report.explain.explanation import explanation_parts
 from bayplan.store.errors import BadRequest, NotFound
@@ -102,10 +104,20 @@ class Explainer:
             cluster = Cluster.from_objects(documents_before(current, later), self._version)
             if key not in cluster.pods:
                 raise NotFound.of(RULES["Pod"], key.partition("/")[2])
-            document = cluster.explain(key, self._config, feature_gates=self._feature_gates).document()
+            group = group_key(cluster.pods[key])
+            if group and self._knows_groups(cluster):
+                why = cluster.explain_group(group, self._config, feature_gates=self._feature_gates).document()
+                return {"parts": plain_parts(group_parts(why)), "pods": (why["preemption"] or {}).get("evicted", [])}
+            # Which whole groups a pod without one would preempt is not worked out: it is explained as without groups.
+            gates = without_group_gates(self._feature_gates)
+            document = cluster.explain(key, self._config, feature_gates=gates).document()
         except InvalidObject as error:
             raise BadRequest(str(error)) from None
         return {"parts": plain_parts(explanation_parts(document)), "pods": sorted(_victims(document))}
+
+    def _knows_groups(self, cluster: Cluster) -> bool:
+        gates = load_configuration(self._config, self._feature_gates, release=cluster.release, with_groups=True).gates
+        return gates.generic_workload
 
 
 def documents_before(current: list[Document], later: Sequence[Change]) -> list[Document]:

@@ -22,6 +22,7 @@ from bayplan.apiserver.http.application import Application
 from bayplan.apiserver.http.server import Server, TlsFiles, listening_socket
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import PODS, Registry
+from bayplan.apiserver.schema.resources import resources_with
 from bayplan.apiserver.statuses.commands import PodOutcome, initialization_of, pod_outcome
 from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.entries import Document
@@ -101,7 +102,7 @@ class HostedCluster:
         self.clock = Clock()
         self._state = None if hosting.state is None else StateFile(hosting.state)
         self.storage = Storage(durable=self._state)
-        self.registry = Registry(self.storage, Catalogue())
+        self.registry = Registry(self.storage, Catalogue(resources_with(_gates_of_kinds(hosting))))
         with ExitStack() as on_failure:
             if self._state is not None:
                 on_failure.callback(self._state.close)
@@ -250,6 +251,11 @@ class HostedCluster:
             return NoScheduler()
         bugs = self._hosting.bugs
         return self.scheduler if bugs is None else bugs.guard(self.scheduler, self._started_at)
+
+
+def _gates_of_kinds(hosting: Hosting) -> tuple[str, ...]:
+    """Feature gates that are on and that add kinds to those that are served."""
+    return ("GenericWorkload",) if hosting.configuration.gates.generic_workload else ()
 
 
 def _reached_at(host: str) -> str:

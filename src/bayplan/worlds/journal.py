@@ -40,7 +40,7 @@ from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.checks import check
-from bayplan.model.kinds import ALL_KINDS, Object, object_key
+from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 from bayplan.worlds.extender_journal import answers_for, replayed_extenders
 from bayplan.worlds.guarded import GuardedScheduler
@@ -265,7 +265,7 @@ def _plain_to_event(plain: dict[str, Any], known: dict[tuple[str, str, str], Obj
         kind, namespace, name = content
         return ObjectRemoved(known.pop((kind, namespace, name)))
     if what in ("added", "changed"):
-        obj = msgspec.convert(content, ALL_KINDS[content["kind"]].struct)
+        obj = msgspec.convert(content, KINDS[content["kind"]].struct)
         _check(obj)
         place = (content["kind"], obj.metadata.namespace, obj.metadata.name)
         old = known.get(place)

@@ -19,7 +19,7 @@ from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, SetCondition, WriteVolumes
 from bayplan.core.decision import Decision
 from bayplan.core.events import Answer, Event
-from bayplan.model.kinds import ALL_KINDS, Object, object_key
+from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.model.watch_types import ADDED
 from bayplan.performing.actions import answer_to
 from bayplan.performing.preemption import Preemption
@@ -95,7 +95,7 @@ class SimulatedWorld:
         self._scheduler_acts_at = started_at  # when it wants to decide and is free to
         self._controller_due = [*[started_at] * len(self._controllers), NEVER]  # the last one is nobody's
         self._controllers_act_at = min(self._controller_due)  # at once if one of them has news
-        self._listeners = {kind: _listeners(kind, self._controllers) for kind in ALL_KINDS}
+        self._listeners = {kind: _listeners(kind, self._controllers) for kind in KINDS}
         self._wake_at = [controller.wake_at for controller in self._controllers]
         self._everybody = range(len(self._controllers))
         self._with_news: set[int] = set()  # positions of controllers that may want to act at another time now

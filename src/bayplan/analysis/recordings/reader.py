@@ -28,7 +28,7 @@ from bayplan.analysis.recordings.entries import (
 from bayplan.analysis.recordings.writer import recording_files
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.model.kinds import ALL_KINDS, Object, object_key
+from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.time_units import MICROSECOND, SECOND
 from bayplan.model.timestamps import format_time, parse_time
@@ -178,7 +178,7 @@ def _place(obj: Object) -> _Place:
 
 
 def _object(kind: str, plain: Plain) -> Object:
-    made: Object = msgspec.convert(plain, ALL_KINDS[kind].struct)
+    made: Object = msgspec.convert(plain, KINDS[kind].struct)
     return made
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Final
 
@@ -19,7 +19,6 @@ from bayplan.client.reflector import Reflector
 from bayplan.client.watched_kinds import INDISPENSABLE, WatchedKind
 from bayplan.core.events import Event
 from bayplan.model.errors import InvalidObject
-from bayplan.model.kinds import KINDS
 
 _TICKS_EVERY_S: Final = 1.0
 #: A server that is starting refuses everything, so a kind is given up only when it is refused again.
@@ -32,6 +31,7 @@ class Recorder:
     def __init__(
         self,
         client: ApiClient,
+        kinds: Iterable[WatchedKind],
         writer: RecordingWriter,
         *,
         clock: Callable[[], int],
@@ -43,8 +43,7 @@ class Recorder:
         self._clock = clock
         self._on_trouble = on_trouble
         self._on_begun = on_begun
-        # Pods that have ended are of interest, too: how long they ran.
-        self._reflectors = {kind: Reflector(client, WatchedKind(info), self) for kind, info in KINDS.items()}
+        self._reflectors = {kind.info.kind: Reflector(client, kind, self) for kind in kinds}
         self._unsynced = set(self._reflectors)
         self._refusals: Counter[str] = Counter()
         self._reported: set[str] = set()

@@ -46,7 +46,7 @@ from bayplan.core.decision import Decision, Outcome
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.durations import parse_span
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.model.kinds import ALL_KINDS, Object
+from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
 from bayplan.model.reading import locating
 from bayplan.model.time_units import HOUR, SECOND
@@ -415,7 +415,7 @@ def _start_of(objects: Iterable[Object]) -> int:
 def _filled_store(objects: Iterable[Object], now: int) -> Store:
     store = Store()
     try:
-        store.load([obj for obj in objects if type(obj).__name__ in ALL_KINDS], now)
+        store.load([obj for obj in objects if type(obj).__name__ in KINDS], now)
     except ApiError as error:
         raise InvalidObject([Fault("", "", "", str(error))]) from error
     return store

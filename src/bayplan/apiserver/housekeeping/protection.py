@@ -1,7 +1,7 @@
-"""Claims and volumes that are in use outlive their deletion.
+"""Claims, volumes and pod groups that are in use outlive their deletion.
 
 A claim bears a finalizer from its creation: it is taken off when the claim is being deleted and no pod that has not
-ended uses it. The same holds for a volume and the claim that it is bound to.
+ended uses it. The same holds for a volume and the claim that it is bound to, and for a pod group and its pods.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.model.pod import FINISHED_PHASES
-from bayplan.model.well_known import PV_PROTECTION, PVC_PROTECTION
+from bayplan.model.well_known import GROUP_PROTECTION, PV_PROTECTION, PVC_PROTECTION
 from bayplan.store import ApiError
 
 CLAIMS: Final = built_in("", "persistentvolumeclaims")
 VOLUMES: Final = built_in("", "persistentvolumes")
+_GROUPS: Final = "podgroups.scheduling.k8s.io"
 _FINALIZERS: Final = {CLAIMS.plural: PVC_PROTECTION, VOLUMES.plural: PV_PROTECTION}
 
 
@@ -52,7 +53,47 @@ class VolumeProtection:
             resource = CLAIMS if plural == CLAIMS.plural else VOLUMES
             document = registry.find(resource, namespace, name)
             if document is not None and not _is_used(registry, resource, document):
-                _release(registry, resource, document, now)
+                _release(registry, resource, document, _FINALIZERS[plural], now)
+
+
+class GroupProtection:
+    """Lets go of pod groups whose pods have all ended."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[str, str], None] = {}
+        """Namespace and name of groups that are being deleted and still protected."""
+        self._has_news = False
+
+    def observe(self, change: Change) -> None:
+        if change.resource == _GROUPS:
+            key = (change.new.namespace, change.new.name)
+            metadata = change.new.document["metadata"]
+            if "deletionTimestamp" in metadata and GROUP_PROTECTION in (metadata.get("finalizers") or ()):
+                self._waiting[key] = None
+                self._has_news = True
+            else:
+                self._waiting.pop(key, None)
+        elif change.resource == "pods" and self._waiting:
+            self._has_news = True
+
+    def reconcile(self, registry: Registry, now: int) -> None:
+        if not self._has_news or not self._waiting:
+            return
+        self._has_news = False
+        resource = registry.catalogue.stored(_GROUPS)
+        for namespace, name in [*self._waiting] if resource is not None else ():
+            assert resource is not None
+            document = registry.find(resource, namespace, name)
+            if document is not None and not _has_pods(registry, namespace, name):
+                _release(registry, resource, document, GROUP_PROTECTION, now)
+
+
+def _has_pods(registry: Registry, namespace: str, group: str) -> bool:
+    return any(
+        (pod["spec"].get("schedulingGroup") or {}).get("podGroupName") == group
+        for pod in registry.list(PODS, namespace)
+        if pod.get("status", {}).get("phase") not in FINISHED_PHASES
+    )
 
 
 def _is_used(registry: Registry, resource: Resource, document: Document) -> bool:
@@ -71,9 +112,9 @@ def _uses(pod: Document, claim: str) -> bool:
     return any((volume.get("persistentVolumeClaim") or {}).get("claimName") == claim for volume in volumes)
 
 
-def _release(registry: Registry, resource: Resource, document: Document, now: int) -> None:
+def _release(registry: Registry, resource: Resource, document: Document, protection: str, now: int) -> None:
     metadata = document["metadata"]
-    kept = [finalizer for finalizer in metadata["finalizers"] if finalizer != _FINALIZERS[resource.plural]]
+    kept = [finalizer for finalizer in metadata["finalizers"] if finalizer != protection]
     with suppress(ApiError):
         registry.update(
             resource,

@@ -15,7 +15,7 @@ from bayplan.apiserver.housekeeping.kubelets import KubeletReports
 from bayplan.apiserver.housekeeping.namespaces import NamespaceContents, NamespaceEnding
 from bayplan.apiserver.housekeeping.nodes import NodeTimeToLive
 from bayplan.apiserver.housekeeping.policies import PolicyTypes
-from bayplan.apiserver.housekeeping.protection import VolumeProtection
+from bayplan.apiserver.housekeeping.protection import GroupProtection, VolumeProtection
 from bayplan.apiserver.housekeeping.quotas import QuotaUsage
 from bayplan.apiserver.housekeeping.revisions import RevisionHistory
 from bayplan.apiserver.registry.registry import Registry
@@ -43,6 +43,7 @@ def standard_parties(certificate: str = "") -> list[Housekeeper]:
         ContainerRestarts(),
         PodAutoscaling(),
         VolumeProtection(),
+        GroupProtection(),
         PolicyTypes(),
         GarbageCollector(),
         NamespaceEnding(),

@@ -85,7 +85,7 @@ class Information:
         return known
 
     def _made(self, segments: tuple[str, ...], wants: str, protobuf: str) -> Answer | None:
-        resources = discovery.in_discovery_order(self._catalogue.custom)
+        resources = discovery.in_discovery_order(self._catalogue.custom, self._catalogue.built_in)
         if segments[0] == "openapi":
             return self._openapi(segments, resources, protobuf)
         resources = (*resources, *self._others)

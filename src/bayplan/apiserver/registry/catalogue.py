@@ -10,14 +10,15 @@ from bayplan.apiserver.schema.resources import RESOURCES, Resource
 class Catalogue:
     """Resources by where they are served and by what their objects say they are."""
 
-    def __init__(self) -> None:
+    def __init__(self, built_in: tuple[Resource, ...] = RESOURCES) -> None:
+        self.built_in = built_in
         self._custom: dict[str, list[Resource]] = {}
         self._by_path: dict[tuple[str, str, str], Resource] = {}
         self._by_kind: dict[tuple[str, str], Resource] = {}
         self._by_name: dict[str, Resource] = {}
         self.generation = 0
         """Grows whenever what is served changes."""
-        self._index(RESOURCES)
+        self._index(built_in)
 
     def _index(self, resources: Iterable[Resource]) -> None:
         for resource in resources:
@@ -57,5 +58,5 @@ class Catalogue:
         self._by_path.clear()
         self._by_kind.clear()
         self._by_name.clear()
-        self._index([*RESOURCES, *self.custom])
+        self._index([*self.built_in, *self.custom])
         self.generation += 1

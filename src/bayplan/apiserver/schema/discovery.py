@@ -15,10 +15,10 @@ _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _STABILITIES = [None, "beta", "alpha"]  # as preferred
 
 
-def in_discovery_order(custom: Iterable[Resource]) -> tuple[Resource, ...]:
+def in_discovery_order(custom: Iterable[Resource], built_in: Iterable[Resource] = RESOURCES) -> tuple[Resource, ...]:
     """Built-in resources, then custom ones by group; in a group the preferred version first."""
     by_group = sorted(custom, key=lambda each: (each.group, version_order(each.version), each.plural))
-    return (*RESOURCES, *by_group)
+    return (*built_in, *by_group)
 
 
 def version_order(version: str) -> tuple[int, int, int, str]:

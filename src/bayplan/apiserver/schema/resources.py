@@ -1,14 +1,17 @@
-"""The built-in resources a v1.36 server serves by default: names, verbs and subresources, as discovery shows them.
+"""The built-in resources: names, verbs and subresources, as discovery shows them.
 
-Gives them all in discovery's order (RESOURCES), and one by group, version and plural or by apiVersion and kind. Custom
+Gives all that a v1.36 server serves by default in discovery's order (RESOURCES), those that a feature gate adds
+(`resources_with`), and one by group, version and plural or by apiVersion and kind. Custom
 resources are `Resource`s too, made by whoever knows their definitions. What a verb does is not said here.
 
 In `data/resources.txt` a group version's line is followed by its resources (indented: `PLURAL KIND SCOPE
-ATTRIBUTE=VALUE…`) and their subresources (indented further: `NAME KIND ATTRIBUTE=VALUE…`).
+ATTRIBUTE=VALUE…`) and their subresources (indented further: `NAME KIND ATTRIBUTE=VALUE…`). `gate=NAME` after a group
+version: served where that gate is on.
 """
 
 import base64
 import hashlib
+from collections.abc import Collection
 from functools import cached_property
 from importlib import resources
 
@@ -38,6 +41,7 @@ class Resource(msgspec.Struct, frozen=True, dict=True):  # a dict only for the c
     categories: tuple[str, ...] = ()
     subresources: tuple[Subresource, ...] = ()
     stored_as: str = ""  # the apiVersion that a real server writes to its storage, if it is another one
+    gate: str = ""  # the feature gate that it takes
 
     @cached_property
     def api_version(self) -> str:
@@ -91,13 +95,13 @@ def resource_of_kind(api_version: str, kind: str) -> Resource | None:
 def _read_resources() -> list[Resource]:
     text = (resources.files(__package__) / "data" / "resources.txt").read_text(encoding="utf-8")
     found: list[Resource] = []
-    api_version = ""
+    api_version = gate = ""
     for line in text.splitlines():
         indent = len(line) - len(line.lstrip())
         if indent == 0:
-            api_version = line
+            api_version, _, gate = line.partition(" gate=")
         elif indent == 2:
-            found.append(_parse_resource(api_version, line.split()))
+            found.append(_parse_resource(api_version, gate, line.split()))
         else:
             owner = found.pop()
             subresources = (*owner.subresources, _parse_subresource(line.split()))
@@ -105,7 +109,7 @@ def _read_resources() -> list[Resource]:
     return found
 
 
-def _parse_resource(api_version: str, words: list[str]) -> Resource:
+def _parse_resource(api_version: str, gate: str, words: list[str]) -> Resource:
     plural, kind, scope, *pairs = words
     attributes = dict(pair.split("=", 1) for pair in pairs)
     group, _, version = api_version.rpartition("/")
@@ -120,6 +124,7 @@ def _parse_resource(api_version: str, words: list[str]) -> Resource:
         short_names=_list_of(attributes, "short"),
         categories=_list_of(attributes, "categories"),
         stored_as=attributes.get("stored", ""),
+        gate=gate,
     )
 
 
@@ -138,6 +143,14 @@ def _list_of(attributes: dict[str, str], name: str) -> tuple[str, ...]:
     return tuple(attributes[name].split(",")) if name in attributes else ()
 
 
-RESOURCES = tuple(_read_resources())
-_BY_PLURAL = {(resource.group, resource.version, resource.plural): resource for resource in RESOURCES}
-_BY_KIND = {(resource.api_version, resource.kind): resource for resource in RESOURCES}
+_ALL = tuple(_read_resources())
+_BY_PLURAL = {(resource.group, resource.version, resource.plural): resource for resource in _ALL}
+_BY_KIND = {(resource.api_version, resource.kind): resource for resource in _ALL}
+
+
+def resources_with(gates: Collection[str]) -> tuple[Resource, ...]:
+    """What is served where these feature gates are on."""
+    return tuple(resource for resource in _ALL if not resource.gate or resource.gate in gates)
+
+
+RESOURCES = resources_with(())

@@ -12,6 +12,8 @@ from bayplan.analysis.recordings.reader import RecordingReader
 from bayplan.analysis.recordings.recorder import Recorder
 from bayplan.analysis.recordings.writer import RecordingWriter
 from bayplan.client.contract import Response, TransportError
+from bayplan.client.watched_kinds import every_kind
+from bayplan.config.releases import NEWEST_RELEASE
 from bayplan.core.events import ObjectAdded
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import KINDS
@@ -40,6 +42,7 @@ class Stage:
         self.begun: list[int] = []
         self.recorder = Recorder(
             Away(),
+            every_kind(NEWEST_RELEASE),
             self.writer,
             clock=lambda: BEGUN_AT,
             on_trouble=self.said.append,

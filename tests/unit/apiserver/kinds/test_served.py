@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bayplan.apiserver.kinds.served import KINDS, kind_of
 from bayplan.apiserver.schema.messages import message_of
-from bayplan.apiserver.schema.resources import RESOURCES
+from bayplan.apiserver.schema.resources import resources_with
 from bayplan.store.rules import RULES
 
+#: With all that gates add.
+RESOURCES = resources_with({"GenericWorkload"})
 SERVED = {(resource.api_version, resource.kind): resource for resource in RESOURCES}
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from bayplan.admission.priority import (
     PREEMPT_LOWER_PRIORITY,
     SYSTEM_CLASSES,
+    group_priority_contradiction,
     policy_contradiction,
     priority_contradiction,
     second_default,
@@ -53,6 +54,18 @@ def _default_class(classes: Iterable[Document]) -> Document | None:
     """Of several defaults (two creations may race) the one with the lowest value."""
     defaults = [known for known in classes if known.get("globalDefault")]
     return min(defaults, key=lambda known: int(known["value"]), default=None)
+
+
+def resolve_group_priority(resource: Resource, group: Document, name: str, cluster: ClusterView) -> None:
+    """Writes the class and the priority of a pod group into it."""
+    # Upstream: plugin/pkg/admission/priority/admission.go admitPodGroup (v1.37).
+    spec = group["spec"]
+    class_name, value, _ = _class_of(resource, spec.get("priorityClassName", ""), name, cluster)
+    if spec.get("priority") is not None and spec["priority"] != value:
+        raise Forbidden.because(resource, name, group_priority_contradiction(spec["priority"], value))
+    if class_name:
+        spec["priorityClassName"] = class_name
+    spec["priority"] = value
 
 
 def keep_priority(pod: Document, old: Document) -> None:

@@ -98,11 +98,21 @@ def check_pod_spec(spec: Document, faults: Faults, path: Path, *, name: str = ""
         _check_scheduling_gates(spec["schedulingGates"], faults, f"{path}.schedulingGates")
     if "topologySpreadConstraints" in spec:
         check_spread_constraints(spec["topologySpreadConstraints"], faults, f"{path}.topologySpreadConstraints")
+    if spec.get("schedulingGroup") is not None:
+        _check_scheduling_group(spec["schedulingGroup"], faults, f"{path}.schedulingGroup")
     _check_names(spec, faults, path)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None:
         faults.all_invalid(f"{path}.activeDeadlineSeconds", deadline, range_faults(deadline, 1, INT32_MAX))
     _check_rest(spec, faults, path)
+
+
+def _check_scheduling_group(reference: Document, faults: Faults, path: Path) -> None:
+    name = reference.get("podGroupName")
+    if name is None:
+        faults.invalid(path, "", "must specify one of: `podGroupName`")
+    else:
+        faults.all_invalid(f"{path}.podGroupName", name, subdomain_faults(name))
 
 
 def _check_resource_claims(claims: list[Document], faults: Faults, path: Path) -> set[str]:
