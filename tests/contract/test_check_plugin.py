@@ -21,13 +21,16 @@ from bayplan.plugin import (
     ClusterEvent,
     ClusterEventWithHint,
     EventResource,
+    Failure,
     IntArray,
     NodeView,
     OtherNodes,
     PerNodePlugin,
     PodInfo,
     PodParts,
+    PostFiltered,
     PreFiltered,
+    Proposal,
     Reads,
     Ready,
     RowArray,
@@ -35,6 +38,7 @@ from bayplan.plugin import (
     Status,
     View,
     default_normalize,
+    row_array,
     unschedulable,
 )
 from bayplan.testing import RULES, check_plugin, compare_plugins, small_scene
@@ -197,11 +201,6 @@ class Unconcerned(Few):
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
         return Ready(pod)
-
-
-class TooSure(Few):
-    def passes_everywhere(self, state: PodInfo, view: View) -> bool:
-        return True
 
 
 class ReadsUsageInSecret(Few):
@@ -449,6 +448,27 @@ class Raises(Few):
         raise RuntimeError("no scores today")
 
 
+class SaysOnlyAStatus:
+    name: ClassVar[str] = "SaysOnlyAStatus"
+
+    def post_filter(self, pod: PodInfo, view: View, failure: Failure) -> Status:
+        return unschedulable("no")
+
+
+class TakesFromElsewhere:
+    """Proposes the first pod of all for the last node."""
+
+    name: ClassVar[str] = "TakesFromElsewhere"
+
+    def post_filter(self, pod: PodInfo, view: View, failure: Failure) -> PostFiltered:
+        there = np.flatnonzero(view.pods.node_rows >= 0)
+        last = int(np.flatnonzero(view.nodes.alive)[-1])
+        strays = there[view.pods.node_rows[there] != last]
+        if not len(strays):
+            return PostFiltered(unschedulable())
+        return PostFiltered(SUCCESS, Proposal(last, row_array([int(strays[0])])))
+
+
 BROKEN = [
     (HalfAFilter, "form", "it has filter but no reads and no explain_failure"),
     (Booleans, "form", "filter gives bool, not int64"),
@@ -466,7 +486,6 @@ BROKEN = [
     (FailsWithoutNodes, "empty", "in a cluster with no node it raises ValueError"),
     (TooHigh, "range", "final scores are 0 to 100, not [101"),
     (Unconcerned, "concerns", "concerns says no, yet pre_filter gives Ready"),
-    (TooSure, "sure", "passes_everywhere says yes, yet filter gives"),
     (ReadsUsageInSecret, "reads", "(add USAGE, or CLUSTER)"),
     (KeepsUsageInItsState, "reads", "an old state gives different answers than a new one"),
     (ReadsTheClusterInSecret, "reads", "(add USAGE, or CLUSTER)"),
@@ -498,6 +517,8 @@ BROKEN = [
     (HardOfHearing, "wakes", "is rejected everywhere and fits after"),
     (PassesAll, "exercised", "it rejected no node"),
     (Impartial, "exercised", "all its scores were equal"),
+    (SaysOnlyAStatus, "form", "post_filter returns Status("),
+    (TakesFromElsewhere, "form", "post_filter proposes victims that are not on the node"),
     (Raises, "form", "it raises RuntimeError while checking `untouched`: no scores today"),
 ]
 

@@ -29,12 +29,13 @@ PUBLIC = {
         Reads PodParts OtherNodes SKIP Skip Ready PreFiltered State
         Status Code SUCCESS unschedulable unresolvable CycleError
         MAX_NODE_SCORE default_normalize Wait WaitingPod Pending Placement
+        PostFiltered Proposal Found Failure
         ClusterEvent EventResource ActionType ClusterEventWithHint Hint EnqueueExtensions
         Object Node Pod Action Emit
-        PreEnqueuePlugin QueueSortPlugin PreFilterPlugin FilterPlugin PreScorePlugin ScorePlugin
+        PreEnqueuePlugin QueueSortPlugin PreFilterPlugin FilterPlugin PostFilterPlugin PreScorePlugin ScorePlugin
         ReservePlugin PermitPlugin PreBindPlugin BindPlugin PostBindPlugin
         SelectivePlugin UnpreparedPlugin WhatIfPlugin ForesightPlugin UNFORESEEN OWN_PODS_DECIDE
-        NormalizePlugin OneRowFilter OneRowScore SureFilter UnreservePlugin AnsweringPlugin PreFlightPlugin
+        NormalizePlugin OneRowFilter OneRowScore UnreservePlugin AnsweringPlugin PreFlightPlugin
     """,
     "bayplan.testing": """
         check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders would_wake try_pod

@@ -68,7 +68,7 @@ def quantities(share_max: float) -> st.SearchStrategy[dict[str, str]]:
     return st.fixed_dictionaries({}, optional=amounts)
 
 
-#: Something of every resource: only where all nodes offer it can levels be used.
+#: Something of every resource: rules take a shorter way where no node lacks one.
 SOME_OF_ALL = st.fixed_dictionaries(
     {name: st.integers(1, limit).map("{}m".format if name == "cpu" else str) for name, limit in LIMITS.items()}
 )
@@ -115,7 +115,7 @@ def row_of(view: View, made: Node) -> int:
 
 
 def check_scores(plugin: Any, state: Any, view: View, expected: dict[int, int]) -> None:
-    """Together, in the order of a row array, among all rows with levels and without, and one by one."""
+    """Together, in the order of a row array, among all rows, in a what-if world, and one by one."""
     rows = row_array(sorted(expected, reverse=True))
     assert plugin.score(state, view, rows).tolist() == [expected[row] for row in rows.tolist()]
     for world in (view, view.what_if()):

@@ -23,7 +23,7 @@ from tests.oracle.comparing_decisions import PROFILES, act, agreed, play
 from tests.support.examples import examples
 
 from bayplan.core import deciding, ranking, scales, standing
-from bayplan.core.columns import changes, counters, labels, levels, name_ranks, nodes
+from bayplan.core.columns import changes, counters, labels, name_ranks, nodes
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Unschedulable
 from bayplan.core.plugins.pod_topology_spread import grouping as spread_grouping
@@ -162,8 +162,6 @@ def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> Non
         patched.setattr(ranking, "BLOCK_BITS", 1)
         patched.setattr(standing, "FEW_ROWS", 0)
         patched.setattr(scales, "TABLE_LENGTH_MAX", 0)
-        patched.setattr(levels, "FEW_ROWS", 0)
-        patched.setattr(levels, "DENSE", 0)
         patched.setattr(spread_scoring, "FEW_HELD", 0)
         patched.setattr(spread_grouping, "NODES_PER_GROUP", 0)
         patched.setattr(name_ranks, "MANY", 1)

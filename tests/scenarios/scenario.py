@@ -13,7 +13,8 @@ that start with `#` are remarks.
     nominate web n1                 bind web n1: as somebody else might do it
     taintdevice n1 d0 bad:NoExecute
     pause volumes                   resume volumes: whether the volume binder does its work
-    groups                          the same, with pod groups: those of Kubernetes 1.37
+    version 1.37                    a new scheduler, of that Kubernetes version; to begin with it is 1.36
+    groups                          the same of 1.37, with pod groups
     restart                         a new scheduler that knows what is stored
     limit evictions_per_minute=1    the same, with limits of preemption: the fields of `PreemptionSafety`
     run 1.5s                        lets time pass: s, ms or m
@@ -136,6 +137,7 @@ class Scenario:
             "pause": lambda _: self._pause_volumes(True),
             "resume": lambda _: self._pause_volumes(False),
             "restart": self._restart,
+            "version": self._upgrade,
             "groups": self._know_groups,
             "limit": self._limit,
             "run": self._run,
@@ -224,6 +226,10 @@ class Scenario:
         pairs = (setting.partition("=") for setting in settings)
         given = {name: int(value) if value.isdigit() else value for name, _, value in pairs}
         self._safety = with_settings(self._safety, given)
+        self._restart()
+
+    def _upgrade(self, version: str) -> None:
+        self._configuration = load_configuration(None, release=RELEASES[version])
         self._restart()
 
     def _know_groups(self) -> None:

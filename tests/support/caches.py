@@ -11,6 +11,7 @@ from bayplan.core.columns import ALL_ROWS, RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.contract import NormalizePlugin, PreScorePlugin, Ready, Skip
 from bayplan.core.framework.verdict import Code, Status
 from bayplan.core.snapshot import View
@@ -18,8 +19,10 @@ from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 
 
-def cache_of(*objects: Object, own_schedulers: frozenset[str] | None = None) -> Cache:
-    cache = Cache(own_schedulers=own_schedulers)
+def cache_of(
+    *objects: Object, own_schedulers: frozenset[str] | None = None, gates: FeatureGates = DEFAULT_GATES
+) -> Cache:
+    cache = Cache(gates, own_schedulers)
     for thing in objects:
         cache.add(thing)
     return cache

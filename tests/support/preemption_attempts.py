@@ -14,6 +14,7 @@ from tests.support.caches import cache_of
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
@@ -32,8 +33,8 @@ Thing = Builder[Any] | Object
 
 
 @cache
-def default_profile() -> Profile:
-    return build_profiles(load_configuration(None))["default-scheduler"]
+def default_profile(version: str = DEFAULT_RELEASE.version) -> Profile:
+    return build_profiles(load_configuration(None, release=RELEASES[version]))["default-scheduler"]
 
 
 def built(thing: Any) -> Any:

@@ -52,6 +52,10 @@ PUBLIC = {
         f"bayplan.client.posting._Exchange.{name}": "called by the parser"
         for name in ("on_header", "on_headers_complete", "on_body", "on_message_complete")
     },
+    **{
+        f"bayplan.core.{where}.fits_without": "for plugins that make room in their own way"
+        for where in ("framework.contract.Failure", "preemption.post_filter.FailedAttempt")
+    },
     "bayplan.core.framework.per_node.NodeView.pod_keys": "for plugins that judge one node at a time",
     "bayplan.core.lifecycle.FLYING": "names a part of the table of states",
     "bayplan.core.queue.SchedulingQueue.in_flight_counts": "what upstream reports as inflight_events",

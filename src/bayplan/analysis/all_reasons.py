@@ -12,7 +12,13 @@ import numpy as np
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import Explained, WhatIf, filter_states, nominated_pods, run_filters
-from bayplan.core.framework.contract import SKIP, FilterPlugin, PreFilterPlugin, Ready, State
+from bayplan.core.framework.contract import (
+    SKIP,
+    FilterPlugin,
+    PreFilterPlugin,
+    Ready,
+    State,
+)
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError, Status, unresolvable
 from bayplan.core.snapshot import View

@@ -22,7 +22,7 @@ from bayplan.core.diagnosis import distinct_verdicts
 from bayplan.core.explain import Explanation
 from bayplan.core.filtering import PASSED, Filtered
 from bayplan.core.framework.verdict import Status
-from bayplan.core.plugins.dynamic_resources import DeviceState
+from bayplan.core.plugins.dynamic_resources.state import DeviceState
 from bayplan.core.plugins.inter_pod_affinity import (
     REASON_AFFINITY,
     REASON_ANTI_AFFINITY,

@@ -19,10 +19,10 @@ from bayplan.analysis.written import written_terms
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.device_pools import PoolError, node_matches, pools_of_node
 from bayplan.core.columns.devices import DeviceEntry, DeviceId
-from bayplan.core.plugins.dynamic_resources import CLAIM_BITS, NOT_AVAILABLE, DeviceState
 from bayplan.core.plugins.dynamic_resources.extended import UNWRITTEN
 from bayplan.core.plugins.dynamic_resources.findings import CANNOT_ALLOCATE, FITS, INVALID_POOLS, findings_of
 from bayplan.core.plugins.dynamic_resources.requests import ClaimPlan, Plan, Request, plan_of
+from bayplan.core.plugins.dynamic_resources.state import CLAIM_BITS, NOT_AVAILABLE, DeviceState
 from bayplan.core.snapshot import View
 from bayplan.model.resource_claims import ALL_DEVICES, DeviceConstraint, ResourceClaim
 

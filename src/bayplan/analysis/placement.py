@@ -8,13 +8,14 @@ it was nominated to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bayplan.analysis.showing import Shown
 from bayplan.analysis.tie_breaks import TieBreak, smallest_name
 from bayplan.analysis.tied_nodes import TieRecorder
+from bayplan.core.actions import Action, DeallocateClaim, ReleaseClaim
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
@@ -22,12 +23,11 @@ from bayplan.core.decision import Fits, Unschedulable
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, CycleError
 from bayplan.core.groups.single import decide_pod
-from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
 from bayplan.core.preemption.prepare import make_room, overtaken
 from bayplan.core.queue.entrance import may_enter
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
-from bayplan.model.resource_claims import ResourceClaim
+from bayplan.model.resource_claims import ResourceClaim, ResourceClaimStatus, with_status
 from bayplan.model.structs import Struct, replace
 from bayplan.worlds.driving import rare_collections
 
@@ -151,8 +151,7 @@ class Placer:
             message = choice.diagnosis.message if says_why(pod) else ""
             if not choice.keeps_nomination and info.key in cache.pods.rows_by_key:
                 cache.remove_pod(info.key)  # preemption looked in vain: nothing is kept for the pod any longer
-            if info.claims is not None:
-                self._deallocate(choice.deallocation)
+            self._change_claims(choice.actions)
             return PlacedPod(info.key, None, None, (), (), message)
         row = self._choose(choice, view)
         node = view.nodes.names[row]
@@ -162,12 +161,11 @@ class Placer:
             return PlacedPod(info.key, node, choice.total, ties)
         self._overtaken.update(overtaken(info, view, node))
         victims = tuple(make_room(cache, info, view, node, choice.victims_on(row)))
-        if info.claims is not None:
-            self._deallocate(choice.deallocation)
+        self._change_claims(choice.actions)
         try:
             self._settle(pod, info, cache.view(), row)
         except CycleError:
-            if choice.deallocation is None or choice.deallocation.write is None:
+            if not any(isinstance(action, DeallocateClaim) for action in choice.actions):
                 raise
             # Devices it had there were taken back and cannot be given again. The victims are gone all the same, and the
             # pod is tried again, with one claim less to take back.
@@ -186,9 +184,14 @@ class Placer:
             cache.remove_pod(info.key)
         cache.add_pod(pod, view.nodes.names[node_row], info)
 
-    def _deallocate(self, deallocation: Deallocation | None) -> None:
-        """Take devices back that the pod's claims could not use where they are."""
-        if deallocation is not None and deallocation.write is not None:
-            self._cache.objects.put(deallocation.write)
-        if deallocation is not None and deallocation.delete is not None:
-            self._cache.objects.remove(deallocation.delete)
+    def _change_claims(self, actions: Sequence[Action]) -> None:
+        """Take devices back that claims could not use where they are; what else is asked for leaves no trace here."""
+        objects = self._cache.objects
+        for action in actions:
+            if isinstance(action, DeallocateClaim | ReleaseClaim):
+                namespace, _, name = action.claim.partition("/")
+                claim = objects.resource_claims[namespace, name]
+                if isinstance(action, DeallocateClaim):
+                    objects.put(with_status(claim, ResourceClaimStatus()))
+                elif action.delete:
+                    objects.remove(claim)

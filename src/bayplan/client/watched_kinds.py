@@ -1,7 +1,7 @@
 """Which kinds a scheduler must watch, and where an API server serves them.
 
-Takes a configuration; gives the kinds that the plugins of its profiles look at. Pods and nodes are always among them,
-and without them nothing can be decided. Says nothing about how they are watched.
+Takes a configuration; gives the kinds that the plugins of its profiles look up, as they declare. Pods and nodes are
+always among them, and without them nothing can be decided. Says nothing about how they are watched.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from bayplan.client.paths import list_path, plural_of
 from bayplan.config.loading import Configuration
+from bayplan.config.registry import PLUGINS_BY_NAME
 from bayplan.config.releases import KubernetesRelease
-from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import KINDS, KindInfo
 
@@ -19,21 +19,8 @@ from bayplan.model.kinds import KINDS, KindInfo
 UNFINISHED_PODS = "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 
 INDISPENSABLE = ("Node", "Pod")
-_VOLUMES = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
-_DEVICES = ("ResourceClaim", "DeviceClass", "ResourceSlice")
-
-#: What each plugin looks at beside pods and nodes.
-KINDS_BY_PLUGIN = {
-    "InterPodAffinity": ("Namespace",),
-    "PodTopologySpread": ("Service", "ReplicationController", "ReplicaSet", "StatefulSet"),
-    "VolumeBinding": (*_VOLUMES, "CSINode", "CSIDriver", "CSIStorageCapacity"),
-    "VolumeZone": _VOLUMES,
-    "VolumeRestrictions": ("PersistentVolumeClaim",),
-    "NodeVolumeLimits": (*_VOLUMES, "CSINode", "CSIDriver", "VolumeAttachment"),
-    "DynamicResources": _DEVICES,
-    "NodeResourcesFit": _DEVICES,  # an extended resource may stand for devices
-    DEFAULT_PREEMPTION: ("PodDisruptionBudget",),
-}
+#: What any built-in plugin looks up: a plugin from outside that does not say what it looks up may need all of it.
+_ANYTHING: frozenset[str] = frozenset().union(*(getattr(it, "looks_up", ()) for it in PLUGINS_BY_NAME.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +51,9 @@ def kinds_to_watch(configuration: Configuration) -> list[WatchedKind]:
     """In the order in which they are to be delivered: what others refer to first, pods last."""
     needed: set[str] = set()
     for profile in configuration.profiles:
-        plugins = {name for names in profile.plugins.values() for name in names}
-        if profile.outside:  # nobody knows what such a plugin looks at
-            plugins |= set(KINDS_BY_PLUGIN)
-        for plugin in plugins:
-            needed |= {*KINDS_BY_PLUGIN.get(plugin, ())}
+        names = {name for names in profile.plugins.values() for name in names}
+        needed.update(*(getattr(PLUGINS_BY_NAME.get(name), "looks_up", ()) for name in names))
+        needed.update(*(getattr(plugin, "looks_up", _ANYTHING) for plugin in profile.outside.values()))
     if "ResourceSlice" in needed and configuration.gates.dra_device_taint_rules:
         needed.add("DeviceTaintRule")
     if configuration.gates.generic_workload:

@@ -19,20 +19,21 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
-from bayplan.core.framework import contract
+from bayplan.core.framework import contract, speed_hints
 from bayplan.core.framework.contract import Reads
 from bayplan.core.framework.per_node import PerNodePlugin
 from bayplan.core.framework.requeue import EnqueueExtensions
 
 ENTRY_POINT_GROUP: Final = "bayplan.plugins"
 
-#: What a plugin at each extension point must have. Preemption is a stage of the core, so there is no postFilter.
+#: What a plugin at each extension point must have.
 POINT_PROTOCOLS: Final[Mapping[str, type]] = MappingProxyType(
     {
         "preEnqueue": contract.PreEnqueuePlugin,
         "queueSort": contract.QueueSortPlugin,
         "preFilter": contract.PreFilterPlugin,
         "filter": contract.FilterPlugin,
+        "postFilter": contract.PostFilterPlugin,
         "preScore": contract.PreScorePlugin,
         "score": contract.ScorePlugin,
         "reserve": contract.ReservePlugin,
@@ -44,12 +45,12 @@ POINT_PROTOCOLS: Final[Mapping[str, type]] = MappingProxyType(
 )
 #: What a plugin may have besides.
 SIDE_PROTOCOLS: Final[tuple[type, ...]] = (
-    contract.SelectivePlugin,
+    speed_hints.SelectivePlugin,
     contract.WhatIfPlugin,
-    contract.ForesightPlugin,
+    speed_hints.ForesightPlugin,
     contract.NormalizePlugin,
-    contract.OneRowFilter,
-    contract.OneRowScore,
+    speed_hints.OneRowFilter,
+    speed_hints.OneRowScore,
     contract.UnreservePlugin,
     contract.AnsweringPlugin,
     contract.PreFlightPlugin,

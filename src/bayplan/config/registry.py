@@ -11,12 +11,22 @@ from typing import Any
 
 from bayplan.config.loading import Configuration, ProfileSpec
 from bayplan.core.feature_gates import FeatureGates
-from bayplan.core.framework.contract import PermitPlugin, PreBindPlugin, PreFilterPlugin, ReservePlugin
+from bayplan.core.framework.args import DEFAULT_PREEMPTION
+from bayplan.core.framework.contract import (
+    PermitPlugin,
+    PodGroupPostFilterPlugin,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    ReservePlugin,
+)
 from bayplan.core.framework.extender import Extender
 from bayplan.core.framework.group_plugins import GANG_SCHEDULING, NO_GROUP_PLUGINS, GroupPlugins
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.unprepared import filters_as_prepared, pre_scorers_in_effect, scorers_as_prepared
 from bayplan.core.plugins.default_binder import DefaultBinder
+from bayplan.core.plugins.default_preemption import DefaultPreemption
 from bayplan.core.plugins.dynamic_resources import DynamicResources
 from bayplan.core.plugins.gang_scheduling import GangScheduling
 from bayplan.core.plugins.image_locality import ImageLocality
@@ -36,7 +46,6 @@ from bayplan.core.plugins.taint_toleration import TaintToleration
 from bayplan.core.plugins.volume_binding import VolumeBinding
 from bayplan.core.plugins.volume_restrictions import VolumeRestrictions
 from bayplan.core.plugins.volume_zone import VolumeZone
-from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
 from bayplan.core.queue.pod_heap import SortKey
 
 PluginFactory = Callable[..., Any]
@@ -53,6 +62,7 @@ PLAIN: tuple[PluginFactory, ...] = (
     NodeVolumeLimits,
     VolumeZone,
     ImageLocality,
+    DefaultPreemption,
     DefaultBinder,
     NodeDeclaredFeatures,
 )
@@ -66,6 +76,7 @@ WITH_ARGS: tuple[PluginFactory, ...] = (
     DynamicResources,
     NodeResourcesBalancedAllocation,
 )
+PLUGINS_BY_NAME: Mapping[str, PluginFactory] = {factory.name: factory for factory in (*PLAIN, *WITH_ARGS)}  # type: ignore[attr-defined]
 #: Plugins whose constructor takes the feature gates.
 WITH_GATES: frozenset[PluginFactory] = frozenset(
     (
@@ -80,7 +91,6 @@ WITH_GATES: frozenset[PluginFactory] = frozenset(
         VolumeBinding,
     )
 )
-#: Preemption is a stage of the core; in a configuration it goes by the name of a plugin.
 
 
 def build_profiles(configuration: Configuration, extenders: Sequence[Extender] = ()) -> dict[str, Profile]:
@@ -105,10 +115,11 @@ def _build(spec: ProfileSpec, configuration: Configuration, extenders: tuple[Ext
     pre_score = pre_scorers_in_effect(at("preScore"), at("score"))
     return Profile(
         scheduler_name=spec.scheduler_name,
-        pre_enqueue=at("preEnqueue"),
+        # That of DefaultPreemption is part of the scheduler, which knows whose victims are being evicted.
+        pre_enqueue=tuple(plugin for plugin in at("preEnqueue") if isinstance(plugin, PreEnqueuePlugin)),
         pre_filter=pre_filter,
         filter=filters_as_prepared(at("filter"), pre_filter),
-        post_filter=spec.plugins["postFilter"],
+        post_filter=tuple(plugin for plugin in at("postFilter") if isinstance(plugin, PostFilterPlugin)),
         pre_score=pre_score,
         score=scorers_as_prepared(at("score"), pre_score),
         weights={plugins[name].name: weight for name, weight in spec.score_weights.items() if name in plugins},
@@ -126,19 +137,21 @@ def _build(spec: ProfileSpec, configuration: Configuration, extenders: tuple[Ext
         # Upstream ends the search for candidates early; here only a configuration that says so does.
         preemption=spec.args[DEFAULT_PREEMPTION] if DEFAULT_PREEMPTION in spec.configured else None,
         extenders=extenders,
-        groups=_group_plugins(spec) if configuration.gates.generic_workload else NO_GROUP_PLUGINS,
+        groups=_group_plugins(spec, at("podGroupPostFilter"))
+        if configuration.gates.generic_workload
+        else NO_GROUP_PLUGINS,
     )
 
 
-def _group_plugins(spec: ProfileSpec) -> GroupPlugins:
+def _group_plugins(spec: ProfileSpec, post_filter: tuple[PodGroupPostFilterPlugin, ...]) -> GroupPlugins:
     strategy = spec.args[NodeResourcesFit.name].scoring_strategy
     return GroupPlugins(
-        gates_gangs=GANG_SCHEDULING in spec.plugins["preEnqueue"],
+        gang_gate=GangScheduling() if GANG_SCHEDULING in spec.plugins["preEnqueue"] else None,
         counts_gangs=any(GANG_SCHEDULING in names for names in spec.plugins.values()),
         generate=spec.plugins["placementGenerate"],
         score=tuple((name, spec.placement_weights[name]) for name in spec.plugins["placementScore"]),
         score_resources=tuple((resource.name, resource.weight) for resource in strategy.resources),
-        post_filter=spec.plugins["podGroupPostFilter"],
+        post_filter=post_filter,
     )
 
 

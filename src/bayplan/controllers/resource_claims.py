@@ -12,7 +12,6 @@ from typing import ClassVar, NamedTuple
 
 from bayplan.controllers.ownership import controller_reference, is_terminal
 from bayplan.controllers.work_queue import Reconciler
-from bayplan.core.plugins.dynamic_resources.claims import left_to
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus
 from bayplan.model.resource_claims import (
@@ -21,6 +20,7 @@ from bayplan.model.resource_claims import (
     ResourceClaim,
     ResourceClaimConsumerReference,
     ResourceClaimTemplate,
+    left_to,
 )
 from bayplan.model.structs import replace
 from bayplan.model.watch_types import DELETED

@@ -18,7 +18,11 @@ from bayplan.core.columns import BoolArray, IntArray, RowArray, column_at, every
 from bayplan.core.columns.loops import Outline, Step, outline_of
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import Verdicts
-from bayplan.core.framework.contract import SKIP, FilterPlugin, State
+from bayplan.core.framework.contract import (
+    SKIP,
+    FilterPlugin,
+    State,
+)
 from bayplan.core.framework.profile import OneRow, Profile
 from bayplan.core.ground import Ground, Plain, following_scorers, sum_of_scores, weighted_one
 from bayplan.core.snapshot import View
@@ -178,10 +182,9 @@ class Appraisal:
         """(rows,) which rows are not feasible; None: all are."""
         rejected: BoolArray | None = column_at(rows, ground.settled) if ground.any_settled else None
         for _, plugin, _, state in self.moving:
-            if not self._profile.sure_filters[plugin.name](state, view):
-                codes = plugin.filter(state, view, rows)
-                if np.count_nonzero(codes):
-                    rejected = codes != 0 if rejected is None else rejected | (codes != 0)
+            codes = plugin.filter(state, view, rows)
+            if np.count_nonzero(codes):
+                rejected = codes != 0 if rejected is None else rejected | (codes != 0)
         return rejected
 
 

@@ -14,7 +14,6 @@ from bayplan.core.columns import ABSENT, loops
 from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.device_pools import slice_index
 from bayplan.core.columns.devices import PoolId
-from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
@@ -47,7 +46,6 @@ class Cache:
         self.objects.devices.on_devices_change = self._devices_changed
         self.objects.devices.on_slices_change = self._slices_changed
         self.nominated = NominatedPods()
-        self._levels = Levels(self.nodes) if loops.compiled is None else None  # compiled loops read the tables
         self._view: View | None = None
         self._undoing: list[Callable[[], None]] | None = None  # during a trial: what undoes it, the last step first
 
@@ -86,7 +84,6 @@ class Cache:
                 self.objects,
                 self.nominated,
                 usage,
-                self._levels,
             )
         return self._view
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from bayplan.core.columns import BoolArray, RowArray
-from bayplan.core.columns.levels import PLENTY, Floor
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import nominated_pods
 from bayplan.core.snapshot import View
@@ -37,7 +36,6 @@ class CrowdedUsage:
         self.world.usage.shift(view.pods, pod_rows, node_rows, +1)
         self.crowded: BoolArray = np.zeros(view.nodes.count, dtype=np.bool_)  # (nodes,)
         self.crowded[node_rows] = True
-        self.world.floor = self._floor = _floor_of(self.world, node_rows)
 
     def follow(self, view: View) -> bool:
         """Bring every row up to date; False when it has to be rebuilt."""
@@ -67,18 +65,8 @@ class CrowdedUsage:
         counted = [pod_row for pod_row in nominated if pods.priorities.item(pod_row) >= self._priority]
         usage.requested[row] = now.requested[row] + pods.requests[counted].sum(axis=0)
         usage.nonzero_requested[row] = now.nonzero_requested[row] + pods.nonzero_requests[counted].sum(axis=0)
-        usage.pod_counts[row] = pod_count = now.pod_counts.item(row) + len(counted)
-        free = view.nodes.allocatable[row] - usage.requested[row]
-        self._floor.lower_to(free.tolist(), view.nodes.allowed_pods.item(row) - pod_count)
+        usage.pod_counts[row] = now.pod_counts.item(row) + len(counted)
         self.crowded[row] = bool(counted)
-
-
-def _floor_of(world: View, rows: RowArray) -> Floor:
-    """Of these nodes."""
-    nodes, usage = world.nodes, world.usage
-    free = (nodes.allocatable[rows] - usage.requested[rows]).min(axis=0, initial=PLENTY)
-    pods_more = (nodes.allowed_pods[rows] - usage.pod_counts[rows]).min(initial=PLENTY)
-    return Floor(free.tolist(), int(pods_more))
 
 
 class Crowds:
@@ -117,7 +105,7 @@ class CrowdedOut:
                 return False
             if self._any_failing:
                 self._failing[changed] = False
-            self._judge(changed[self.usage.crowded[changed]])
+            self._judge(changed.compress(self.usage.crowded.take(changed)))
             self._usage_position = log.position
         return True
 
@@ -130,8 +118,8 @@ class CrowdedOut:
         return np.flatnonzero(left) if np.count_nonzero(left) < self._standing.passed_count else None
 
     def _judge(self, rows: RowArray) -> None:
-        if len(rows) and not self._standing.surely_passes(self.usage.world):
+        if len(rows):
             failing = self._standing.fails_in(self.usage.world, rows)
-            if self._any_failing or np.count_nonzero(failing):
+            if failing is not None:
                 self._failing[rows] = failing
                 self._any_failing = True

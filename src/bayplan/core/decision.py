@@ -13,8 +13,7 @@ from typing import TypeAlias
 from bayplan.core.actions import Action
 from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.diagnosis import Diagnosis
-from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
-from bayplan.core.preemption.post_filter import Found
+from bayplan.core.framework.contract import Found
 from bayplan.core.ranking import Ranking
 from bayplan.model.structs import Struct
 
@@ -42,7 +41,7 @@ class Fits(Struct, eq=False, gc=False):
 @dataclass(slots=True)
 class _NothingFits:
     diagnose: Callable[[], Diagnosis]  # puts into words why; only while the cache stays as it is
-    deallocation: Deallocation | None = field(default=None, kw_only=True)  # of the pod's own resource claims
+    actions: tuple[Action, ...] = field(default=(), kw_only=True)  # that PostFilter plugins ask for, to go first
     _diagnosis: Diagnosis | None = field(default=None, init=False)
 
     @property

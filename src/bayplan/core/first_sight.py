@@ -12,8 +12,9 @@ from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, Appraised, ap
 from bayplan.core.columns import every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Fits
-from bayplan.core.framework.contract import SKIP, SelectiveScorePlugin
+from bayplan.core.framework.contract import SKIP
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.ground import Ground, local_states
 from bayplan.core.snapshot import View
 

@@ -18,7 +18,14 @@ from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.loops import Outline
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, run_filters
-from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, FilterPlugin, Ready, ScorePlugin, State
+from bayplan.core.framework.contract import (
+    MAX_NODE_SCORE,
+    SKIP,
+    FilterPlugin,
+    Ready,
+    ScorePlugin,
+    State,
+)
 from bayplan.core.framework.profile import Profile, Scorer
 from bayplan.core.scales import Scaled, scaled_scores
 from bayplan.core.scoring import check_range, has_invalid

@@ -9,8 +9,9 @@ from __future__ import annotations
 from bayplan.core.appraisal import RANKS
 from bayplan.core.columns import IntArray, RowArray, column_at
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import NodeGroups, ScorePlugin
+from bayplan.core.framework.contract import ScorePlugin
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.speed_hints import NodeGroups
 from bayplan.core.scoring import check_range
 from bayplan.core.snapshot import View
 

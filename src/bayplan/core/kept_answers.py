@@ -28,14 +28,18 @@ from bayplan.core.filtering import (
     passing,
     take_failures,
 )
-from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
+from bayplan.core.framework.contract import (
+    SKIP,
+    Ready,
+    State,
+)
+from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.framework.verdict import SUCCESS, unresolvable
 from bayplan.core.grouped_scores import GroupedScores
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.few_nodes import FewNodes
 from bayplan.core.preemption.foresight import Foreseen, FurtherFilters
 from bayplan.core.preemption.post_filter import (
-    DEFAULT_PREEMPTION,
     PostFilterResult,
     Search,
     first_by_name,
@@ -71,10 +75,10 @@ def _nothing_fits(
 ) -> NeedsPreemption | Unschedulable:
     """Perhaps there is a node that can be cleared."""
     found = result.found
-    if found is None or not len(found.tied_rows):
-        return Unschedulable(diagnose, result.keeps_nomination, deallocation=result.deallocation)
+    if found is None or not result.status.ok or not len(found.tied_rows):
+        return Unschedulable(diagnose, result.keeps_nomination, actions=result.actions)
     row = first_by_name(found.tied_rows, view)
-    return NeedsPreemption(diagnose, row, found.tied_rows, found, start, deallocation=result.deallocation)
+    return NeedsPreemption(diagnose, row, found.tied_rows, found, start, actions=result.actions)
 
 
 class LocalAnswers:
@@ -118,7 +122,7 @@ class LocalAnswers:
     ) -> Choice:
         """Nothing fits. `later_states` are those of the filters behind the local ones; None: they all skip."""
         profile = self.standing.profile
-        if profile.preemption is not None or DEFAULT_PREEMPTION not in profile.post_filter:
+        if profile.preemption is not None or not profile.shares_post_filters:
             return choice_of(attempt(profile, pod, view), view)
         local = self._filtered if nominated is None else self._filtered_with(view, nominated)
         if later_states is None:
@@ -257,7 +261,7 @@ class KeptAnswers:
 
     def _remember(self, pod: PodInfo, view: View, choice: Choice) -> Choice:
         """Keep the answer: filters that are local, or foresee what they say, see nothing of a pod but its shape."""
-        if isinstance(choice, Unschedulable) and not _is_nominated(pod, view):
+        if isinstance(choice, Unschedulable) and not choice.actions and not _is_nominated(pod, view):
             choice.for_all_at = view.instant
             self._unschedulable[pod.priority, pod.preemption_policy] = choice
         return choice

@@ -12,7 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray
-from bayplan.core.framework.contract import NormalizePlugin, ScorePlugin, State
+from bayplan.core.framework.contract import (
+    NormalizePlugin,
+    ScorePlugin,
+    State,
+)
 from bayplan.core.framework.profile import OneRow
 from bayplan.core.scoring import check_range
 from bayplan.core.snapshot import View

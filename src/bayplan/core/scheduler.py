@@ -54,9 +54,7 @@ from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.groups.scheduling import AttemptObserver, GroupScheduling
 from bayplan.core.groups.single import decide_pod
 from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
-from bayplan.core.plugins.default_preemption import PreemptionGate, hold_group_back
-from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
-from bayplan.core.plugins.gang_scheduling import GangScheduling
+from bayplan.core.preemption.gate import PreemptionGate, hold_group_back
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
 from bayplan.core.preemption.loop_breaker import Victim
 from bayplan.core.preemption.prepare import prepare
@@ -433,17 +431,17 @@ class Scheduler:
         if isinstance(choice, Unschedulable):
             if queued.gathering is not None and not view.nominated and not info.nominated_node_name:
                 queued.gathering.refused = choice
-            return self._unschedulable(queued, info, choice, now)
+            return self._unschedulable(queued, choice, now)
         if isinstance(choice, CycleError):
             return return_failed(self.queue, queued, Status(Code.ERROR, (choice.message,), choice.plugin), "", now)
-        return _after(choice.deallocation, info, self._preempt(queued, info, choice, now))
+        return _after(choice.actions, self._preempt(queued, info, choice, now))
 
     # ------------------------------------------------------------------ nothing fits
 
-    def _unschedulable(self, queued: QueuedPod, info: PodInfo, choice: Unschedulable, now: int) -> Decision:
+    def _unschedulable(self, queued: QueuedPod, choice: Unschedulable, now: int) -> Decision:
         nominated = None if choice.keeps_nomination else ""
         decision = return_unschedulable(self.queue, queued, choice.diagnosis, nominated, now)
-        return _after(choice.deallocation, info, decision)
+        return _after(choice.actions, decision)
 
     def _refuse_again(self, queued: QueuedPod, refused: Unschedulable, view: View, now: int) -> Decision:
         """As an attempt would, if anybody were asked."""
@@ -453,8 +451,7 @@ class Scheduler:
         if self._on_choice is not None:
             self._on_choice(info, view, refused)
         nominated = None if refused.keeps_nomination else ""
-        decision = return_refused_again(self.queue, queued, refused.diagnosis, nominated, now)
-        return _after(refused.deallocation, info, decision)
+        return return_refused_again(self.queue, queued, refused.diagnosis, nominated, now)
 
     def _preempt(self, queued: QueuedPod, info: PodInfo, choice: NeedsPreemption, now: int) -> Decision:
         diagnosis = choice.diagnosis
@@ -576,12 +573,9 @@ class Scheduler:
                 self._binding.resume(queued, self.profiles[info.scheduler_name], under_way)
 
 
-def _after(deallocation: Deallocation | None, info: PodInfo, decision: Decision) -> Decision:
-    """The decision with what is to be done first about the pod's own resource claims."""
-    if deallocation is None:
-        return decision
-    change = deallocation.action(info)
-    return decision if change is None else replace(decision, actions=(change, *decision.actions))
+def _after(actions: tuple[Action, ...], decision: Decision) -> Decision:
+    """The decision, with what PostFilter plugins ask for to be done first."""
+    return replace(decision, actions=(*actions, *decision.actions)) if actions else decision
 
 
 def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups, release: Release) -> QueueProfile:
@@ -590,6 +584,6 @@ def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups, rel
     others = (
         gate,
         *((AnyExtender(),) if profile.extenders else ()),
-        *((GangScheduling(),) if profile.groups.gates_gangs else ()),
+        *((profile.groups.gang_gate,) if profile.groups.gang_gate is not None else ()),
     )
     return QueueProfile.of(profile, others, wakeups, release)

@@ -12,7 +12,14 @@ import numpy as np
 
 from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, NormalizePlugin, PreScorePlugin, ScorePlugin, State
+from bayplan.core.framework.contract import (
+    MAX_NODE_SCORE,
+    SKIP,
+    NormalizePlugin,
+    PreScorePlugin,
+    ScorePlugin,
+    State,
+)
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.snapshot import View

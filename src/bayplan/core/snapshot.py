@@ -18,7 +18,6 @@ from bayplan.core.columns import IntArray, RowArray, all_differ
 from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.labels import NO_LABELS
-from bayplan.core.columns.levels import Floor, Levels
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
@@ -164,8 +163,8 @@ _PLACES: dict[type, tuple[str, bool]] = {
     DeviceTaintRule: ("taint_rules", False),
     PodGroup: ("pod_groups", True),
 }
-#: The attributes of `Objects` that hold objects.
-HOLDING = tuple(attribute for attribute, _ in _PLACES.values())
+#: The attributes of `Objects` that hold objects, with the names of their kinds.
+HOLDING = {attribute: kind.__name__ for kind, (attribute, _) in _PLACES.items()}
 
 
 @dataclass(slots=True)
@@ -204,11 +203,8 @@ class View:
     objects: Objects
     nominated: NominatedPods
     usage: Usage
-    levels: Levels | None  # None in any world but the one that is
     #: Nodes are as an extender returned them: nothing is known of the pods and images there. Only scoring sees them so.
     bare: bool = False
-    #: Of a world in which pods are nominated: what its crowded nodes have left, at least.
-    floor: Floor | None = None
 
     @property
     def instant(self) -> int:
@@ -237,7 +233,6 @@ class View:
             self.objects,
             self.nominated,
             usage,
-            levels=None,
             bare=self.bare,
         )
 
@@ -245,4 +240,4 @@ class View:
         """The same instant with nodes that are objects and nothing else."""
         usage = self.usage
         nothing = (usage.requested, usage.nonzero_requested, usage.pod_counts)
-        return replace(self, usage=Usage(*map(np.zeros_like, nothing)), levels=None, bare=True)
+        return replace(self, usage=Usage(*map(np.zeros_like, nothing)), bare=True)

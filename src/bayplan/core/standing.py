@@ -117,21 +117,14 @@ class Standing:
         if ranking is not None:
             ranking.lengthen(count, NOT_FEASIBLE)
 
-    def surely_passes(self, view: View) -> bool:
-        """Whether all nodes in question are known to pass the local filters that follow usage."""
-        # A generator would take longer than most of these answers.
-        for _, plugin, _, state in self._appraisal.moving:
-            if not self.profile.sure_filters[plugin.name](state, view):
-                return False
-        return True
-
-    def fails_in(self, world: View, rows: RowArray) -> BoolArray:
-        """(rows,) what does not pass the local filters that follow usage, where usage is another."""
+    def fails_in(self, world: View, rows: RowArray) -> BoolArray | None:
+        """(rows,) True where a local filter that follows usage rejects the row under `world.usage`; None: nowhere."""
         failed: BoolArray | None = None
         for _, plugin, _, state in self._appraisal.moving:
-            rejected = plugin.filter(state, world, rows) != 0
-            failed = rejected if failed is None else failed | rejected
-        return np.zeros(len(rows), dtype=np.bool_) if failed is None else failed
+            codes = plugin.filter(state, world, rows)
+            if np.count_nonzero(codes):
+                failed = codes != 0 if failed is None else failed | (codes != 0)
+        return failed
 
     @cached_property
     def sees_usage_alone(self) -> bool:

@@ -4,6 +4,7 @@ See `meta` for the conventions. Kept is what decides whether devices can be allo
 opaque configuration for drivers is carried along.
 """
 
+from copy import copy
 from typing import Any, TypeAlias
 
 import msgspec
@@ -266,3 +267,19 @@ class ResourceSliceSpec(ObjectPart, kw_only=True):
 class ResourceSlice(TopLevel, kw_only=True):
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: ResourceSliceSpec = msgspec.field(default_factory=ResourceSliceSpec)
+
+
+def left_to(claim: ResourceClaim, users: list[ResourceClaimConsumerReference]) -> ResourceClaim:
+    """The claim when only these are left of its users; with the last one its devices go, if they were protected."""
+    if users or CLAIM_FINALIZER not in claim.metadata.finalizers:
+        status = claim.status
+        return with_status(
+            claim, ResourceClaimStatus(allocation=status.allocation, reserved_for=users, devices=status.devices)
+        )
+    return with_status(claim, ResourceClaimStatus())
+
+
+def with_status(claim: ResourceClaim, status: ResourceClaimStatus) -> ResourceClaim:
+    changed = copy(claim)
+    changed.status = status
+    return changed

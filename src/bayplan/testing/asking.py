@@ -8,25 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.filtering import WhatIf
+from bayplan.core.filtering import WhatIf, filter_pod
 from bayplan.core.framework.contract import (
     AnsweringPlugin,
     Pending,
     Placement,
+    PostFiltered,
     PreFiltered,
+    PreFlightPlugin,
     Ready,
     Skip,
     Wait,
     WaitingPod,
 )
+from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Code, Status
+from bayplan.core.preemption.post_filter import FailedAttempt, PostFilterResult
+from bayplan.core.preemption.search import search_by_dry_run
 from bayplan.core.snapshot import HOLDING, View
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.kinds import KINDS, Object
@@ -71,6 +79,12 @@ def case_of(objects: Iterable[Object], pod: Pod) -> Case:
         cache.add(obj)
     info = cache.info(pod)
     return Case(cache, info, cache.view())
+
+
+@cache
+def default_profile() -> Profile:
+    (profile,) = build_profiles(load_configuration(None)).values()
+    return profile
 
 
 # ---------------------------------------------------------------- filtering
@@ -216,6 +230,8 @@ def _waiting_answers(plugin: AnsweringPlugin, case: Case, row: int) -> Any:
 
 
 def _pre_bind_words(plugin: Any, case: Case) -> Any:
+    if isinstance(plugin, PreFlightPlugin) and not plugin.pre_bind_pre_flight(case.info):
+        return None
     return [_pre_bind_answer(plugin, case, row, times_asked) for row in _first_row(case) for times_asked in (0, 1)]
 
 
@@ -246,6 +262,25 @@ def _post_bind_words(plugin: Any, case: Case) -> Any:
     return [tuple(plugin.post_bind(case.info, case.view.nodes.names[row])) for row in _first_row(case)]
 
 
+def _post_filter_words(plugin: Any, case: Case) -> Any:
+    """For a pod that fits nowhere."""
+    profile = default_profile()
+    filtered = filter_pod(profile, case.info, case.view) if len(case.alive_rows) else None
+    if filtered is None or len(filtered.feasible_rows):
+        return None
+    search = partial(search_by_dry_run, None)
+    failure = FailedAttempt(profile, case.info, case.view, filtered, search, PostFilterResult())
+    said = plugin.post_filter(case.info, case.view, failure)
+    require(isinstance(said, PostFiltered), "form", f"post_filter returns {said!r}, not PostFiltered")
+    rows = [] if said.found is None else said.found.tied_rows.tolist()
+    victims = {row: said.found.victims_on(row).tolist() for row in rows}
+    for row, leaving in victims.items():
+        require(row in case.alive_rows, "form", f"post_filter proposes a node that is not there: row {row}")
+        strays = [victim for victim in leaving if case.view.pods.node_rows[victim] != row]
+        require(not strays, "form", f"post_filter proposes victims that are not on the node: pod rows {strays}")
+    return said.status, victims, said.actions
+
+
 def _first_row(case: Case) -> list[int]:
     return [int(row) for row in case.alive_rows[:1]]
 
@@ -259,6 +294,7 @@ _TRANSCRIBED = {
     "preBind": _pre_bind_words,
     "bind": _bind_words,
     "postBind": _post_bind_words,
+    "postFilter": _post_filter_words,
 }
 
 

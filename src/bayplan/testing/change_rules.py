@@ -15,7 +15,11 @@ import numpy as np
 from bayplan.config.plugin_loading import normalizes_usage
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, row_array
 from bayplan.core.filtering import WhatIf
-from bayplan.core.framework.contract import Reads, Ready, Skip
+from bayplan.core.framework.contract import (
+    Reads,
+    Ready,
+    Skip,
+)
 from bayplan.core.framework.requeue import EnqueueExtensions, Wakeups
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.model.kinds import Object, object_key

@@ -17,7 +17,12 @@ import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, row_array
 from bayplan.core.filtering import WhatIf
-from bayplan.core.framework.contract import OWN_PODS_DECIDE, UNFORESEEN, ForesightPlugin, Ready
+from bayplan.core.framework.contract import Ready
+from bayplan.core.framework.speed_hints import (
+    OWN_PODS_DECIDE,
+    UNFORESEEN,
+    ForesightPlugin,
+)
 from bayplan.model.pod import Pod
 from bayplan.testing.asking import Case, case_of, codes_of, prepared, require
 from bayplan.testing.change_rules import apply_change, described_change, worlds_of

@@ -3,8 +3,8 @@
 Takes a trial (a plugin and a scene) and raises `Breach`. The core asks for single rows wherever one node has changed,
 and compares nothing: an answer that differs would decide wrongly in silence. So every row is asked about, in the
 cluster as it is, after each change with the state made now and, where the core may keep it, with the one made before,
-and in what-if worlds. Plugins without these methods have nothing to compare. The same for `passes_everywhere`, which
-stands for what `filter` says of all rows, and for the rules that the compiled loops apply in a plugin's place.
+and in what-if worlds. Plugins without these methods have nothing to compare. The rules that the compiled loops apply in
+a plugin's place are compared with the plugin in the same way.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, loops, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, loops
 from bayplan.core.columns.loops import Rule
 from bayplan.core.filtering import WhatIf
 from bayplan.core.framework.contract import (
     SKIP,
-    CompiledFilter,
-    CompiledScore,
-    OneRowFilter,
-    OneRowScore,
     Reads,
     Ready,
     Skip,
     State,
-    SureFilter,
+)
+from bayplan.core.framework.speed_hints import (
+    CompiledFilter,
+    CompiledScore,
+    OneRowFilter,
+    OneRowScore,
 )
 from bayplan.model.node import Node
 from bayplan.testing.asking import Case, case_of, codes_of, prepared, raw_scores, require, score_state
@@ -47,21 +48,6 @@ def answers_for_one_row_as_for_all(trial: Trial) -> None:
         _compare_filters_in_worlds(trial)
     if trial.scores and isinstance(trial.plugin, OneRowScore | CompiledScore):
         _compare_scores(trial)
-
-
-def is_sure_only_where_all_pass(trial: Trial) -> None:
-    if not trial.filters or not isinstance(trial.plugin, SureFilter):
-        return
-    plugin: Any = trial.plugin
-    for when, state, case in _moments(trial, partial(_filter_state, plugin), plugin.reads):
-        if plugin.passes_everywhere(state, case.view):
-            codes = [_code_of_row(plugin, state, case, row) for row in case.alive_rows.tolist()]
-            require(not any(codes), "sure", f"passes_everywhere says yes, yet filter gives {codes}{when}")
-
-
-def _code_of_row(plugin: Any, state: State, case: Case, row: int) -> int:
-    """Asked in a world in which nothing has moved, where a plugin has nothing to be sure by but the node itself."""
-    return codes_of(plugin, state, case.view.what_if(), row_array([row])).item()
 
 
 def _compare_filters(trial: Trial) -> None:

@@ -11,7 +11,12 @@ from copy import deepcopy
 from typing import Any
 
 from bayplan.core.columns import ALL_ROWS, IntArray, every_row
-from bayplan.core.framework.contract import OtherNodes, Reads, Ready, Skip
+from bayplan.core.framework.contract import (
+    Reads,
+    Ready,
+    Skip,
+)
+from bayplan.core.framework.speed_hints import OtherNodes
 from bayplan.core.framework.verdict import Status
 from bayplan.core.snapshot import View
 from bayplan.model.node import Node

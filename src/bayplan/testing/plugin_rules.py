@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, row_array
 from bayplan.core.filtering import filter_pod
-from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads, Ready, Skip
-from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.contract import (
+    MAX_NODE_SCORE,
+    Reads,
+    Ready,
+    Skip,
+)
 from bayplan.core.framework.verdict import Status
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -28,6 +30,7 @@ from bayplan.testing.asking import (
     Case,
     case_of,
     codes_of,
+    default_profile,
     digest,
     explained,
     freeze,
@@ -97,18 +100,12 @@ class Trial:
 
 def feasible_rows(trial: Trial, case: Case) -> RowArray:
     """What the default plugins and this one leave: no score plugin is asked what it thinks of other nodes."""
-    rows = filter_pod(_default_profile(), case.info, case.view).feasible_rows
+    rows = filter_pod(default_profile(), case.info, case.view).feasible_rows
     if not trial.filters or not len(rows):
         return rows
     outcome = prepared(trial.plugin, case)
     passed = [row for row in rows.tolist() if status_on(trial.plugin, outcome, case.view, row).ok]
     return row_array(passed)
-
-
-@cache
-def _default_profile() -> Profile:
-    (profile,) = build_profiles(load_configuration(None)).values()
-    return profile
 
 
 # ---------------------------------------------------------------- the rules

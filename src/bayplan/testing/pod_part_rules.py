@@ -9,7 +9,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from random import Random
 
-from bayplan.core.framework.contract import PodParts
+from bayplan.core.framework.speed_hints import PodParts
 from bayplan.model.meta import OwnerReference
 from bayplan.model.pod import Container, Pod
 from bayplan.testing.asking import case_of, require

@@ -15,10 +15,10 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.config.releases import choose_release
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
+from bayplan.core.framework.args import DEFAULT_PREEMPTION
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.lifecycle import PodState
-from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import FINISHED_PHASES, Pod

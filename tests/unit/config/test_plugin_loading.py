@@ -288,7 +288,7 @@ def test_a_plugin_that_is_not_there_is_no_traceback(
 #: Points that upstream's plugin has and that another part of the core looks after here, and which.
 ELSEWHERE = {
     ("NodeResourcesFit", "placementScore"): "placements are behind a gate that is off",
-    ("DynamicResources", "postFilter"): "a function that preemption's stage asks, as the chain is part of the core",
+    ("DefaultPreemption", "preEnqueue"): "a gate of the scheduler, which knows whose victims are being evicted",
 }
 
 
@@ -300,5 +300,4 @@ def test_the_points_of_built_in_plugins_are_those_they_implement(plugin: Any) ->
 
 
 def test_every_built_in_name_is_registered() -> None:
-    """Preemption is a stage and no plugin."""
-    assert {plugin.name for plugin in (*PLAIN, *WITH_ARGS)} | {"DefaultPreemption"} == set(IMPLEMENTED_POINTS)  # type: ignore[attr-defined]
+    assert {plugin.name for plugin in (*PLAIN, *WITH_ARGS)} == set(IMPLEMENTED_POINTS)  # type: ignore[attr-defined]

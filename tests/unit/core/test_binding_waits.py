@@ -14,7 +14,12 @@ from bayplan.core.actions import Action, Bind, Emit, SetCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Outcome
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectRemoved
-from bayplan.core.framework.contract import Pending, Placement, Wait, WaitingPod
+from bayplan.core.framework.contract import (
+    Pending,
+    Placement,
+    Wait,
+    WaitingPod,
+)
 from bayplan.core.framework.verdict import SUCCESS, Status, unschedulable
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import View

@@ -77,11 +77,6 @@ def assert_followed(crowds: Crowds, cache: Cache) -> None:
     for column in ("requested", "nonzero_requested", "pod_counts"):
         found, expected = (getattr(it.world.usage, column)[crowded].tolist() for it in (followed, fresh))
         assert found == expected, column
-    known, exact = followed.world.floor, fresh.world.floor
-    assert known is not None
-    assert exact is not None
-    assert all(least <= free for least, free in zip(known.least_free, exact.least_free, strict=True))
-    assert known.fewest_pods_more <= exact.fewest_pods_more
 
 
 @pytest.mark.parametrize("cpu", [1, 2])

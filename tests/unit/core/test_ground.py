@@ -12,7 +12,13 @@ from tests.support.preemption_attempts import default_profile
 from bayplan.core.columns import ABSENT, IntArray, RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
-from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, OtherNodes, PodParts, Reads, Skip
+from bayplan.core.framework.contract import (
+    MAX_NODE_SCORE,
+    SKIP,
+    Reads,
+    Skip,
+)
+from bayplan.core.framework.speed_hints import OtherNodes, PodParts
 from bayplan.core.snapshot import View
 from bayplan.testing.builders import node, pod
 

@@ -29,6 +29,8 @@ LoopAmounts: TypeAlias = tuple[tuple[str | int, ...], ...]
 
 #: Numbers of the rules that can be applied together, in one pass.
 FIT_CODES, LEAST_ALLOCATED, MOST_ALLOCATED, BALANCED = range(4)
+#: In the codes of FIT_CODES: the node has too many pods; even an empty node would not do. Resources have bits between.
+TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT = 1, 1 << 62
 #: No rule takes more amounts.
 AMOUNTS_MAX = 64
 

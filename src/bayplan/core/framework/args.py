@@ -7,7 +7,7 @@ Plugins take these in their constructors. Decoding from a KubeSchedulerConfigura
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from bayplan.model.pod import NodeAffinity, TopologySpreadConstraint
 from bayplan.model.well_known import HOSTNAME, ZONE
@@ -106,6 +106,10 @@ class DynamicResourcesArgs:
 
     filter_timeout_ns: int = 10_000_000_000
     binding_timeout_ns: int = 600_000_000_000
+
+
+#: The plugin that preempts; attempts of groups, and the queue while victims are evicted, know it by its name.
+DEFAULT_PREEMPTION: Final = "DefaultPreemption"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,10 @@ points it takes part in. Constructors only store arguments. Plugins keep nothing
 attempt is the *state* that `pre_filter` or `pre_score` returns, which is passed to the later calls. A filter or score
 plugin without the preparing step gets the `PodInfo` itself as its state.
 
+Kinds that a plugin looks up besides pods and nodes are named in its `looks_up`, such as
+`looks_up: ClassVar[frozenset[str]] = frozenset({"Service"})`; a live scheduler watches no others. Without it, a
+plugin that is not built in is taken to look up all kinds that some built-in plugin does.
+
 Failure codes are int64; 0 means "passes". The meaning of other codes is private to the plugin; `explain_failure` turns
 them into text on demand. So filtering thousands of nodes builds no strings.
 
@@ -16,14 +20,13 @@ pods implements `fork` and `shift`, and its `filter` must use the shifted values
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from bayplan.core.actions import Action
-from bayplan.core.columns import IntArray, RowArray, Rows
-from bayplan.core.columns.loops import Rule
+from bayplan.core.columns import IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.verdict import Status
 from bayplan.core.snapshot import View
@@ -46,28 +49,6 @@ class Reads(Flag):
     NODE = auto()  # node objects
     USAGE = auto()  # the pods on that node: their resources, ports
     CLUSTER = auto()  # anything else: pods elsewhere, volumes, services
-
-
-class PodParts(Flag):
-    """Which parts of a pod a plugin depends on; determines which pods can share its answers.
-
-    Declared as `pod_parts`, for everything the plugin does. Without it, a plugin may depend on everything in a shape.
-    """
-
-    CONSTRAINTS = auto()  # node selector, node affinity, tolerations, containers' images and ports, host network
-    REQUESTS = auto()  # resources that the pod requests
-
-
-class OtherNodes(Flag):
-    """What a plugin's answer for a node uses of other node objects; determines which answers survive a change.
-
-    Declared as `other_nodes`, for everything a plugin does that does not read the CLUSTER. Its state must then be
-    independent of the node objects, except for which resources exist, and so must the meaning of its failure codes.
-    Without it, a plugin may depend on every node.
-    """
-
-    NOTHING = 0
-    IMAGES = auto()  # how many nodes there are, and how many of them have an image
 
 
 class Skip:
@@ -105,16 +86,6 @@ class PreFilterPlugin(Protocol):
 
 
 @runtime_checkable
-class SelectivePlugin(Protocol):
-    """A plugin that knows from the pod alone that it will always skip it."""
-
-    name: ClassVar[str]
-
-    def concerns(self, pod: PodInfo) -> bool:
-        """False: regardless of the cluster, PreFilter skips pods of this shape."""
-
-
-@runtime_checkable
 class FilterPlugin(Protocol):
     name: ClassVar[str]
     reads: ClassVar[Reads]
@@ -124,16 +95,6 @@ class FilterPlugin(Protocol):
 
     def explain_failure(self, state: State, view: View, code: int) -> Status:
         """A failure code of `filter` as a status with reasons. The status needs no plugin name."""
-
-
-@runtime_checkable
-class SureFilter(Protocol):
-    """A filter plugin that may know, without checking each node, that no node fails."""
-
-    name: ClassVar[str]
-
-    def passes_everywhere(self, state: State, view: View) -> bool:
-        """True: `filter` returns 0 for every node. False if that is not so, or not known."""
 
 
 @runtime_checkable
@@ -162,29 +123,100 @@ class WhatIfPlugin(Protocol):
         """
 
 
-#: Returned by `foresee` for a node whose answer depends on which of its pods leave.
-UNFORESEEN = -(1 << 63)
-#: The same if no pod on any other node makes a difference.
-OWN_PODS_DECIDE = UNFORESEEN + 1
+class Found(Protocol):
+    """Nodes that a pod would fit on if certain pods left them."""
+
+    @property
+    def tied_rows(self) -> RowArray:
+        """The nodes to choose from, by name; none if making room does not help."""
+
+    def victims_on(self, node_row: int) -> RowArray:
+        """The pods that have to leave one of them, most important first."""
+
+    def failures(self) -> Iterable[tuple[Status, int]]:
+        """Why making room did not help, with the number of nodes on which it did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One node that the pod would fit on if these pods left it."""
+
+    node_row: int
+    victim_rows: RowArray  # most important first
+
+    @property
+    def tied_rows(self) -> RowArray:
+        return row_array([self.node_row])
+
+    def victims_on(self, node_row: int) -> RowArray:
+        assert node_row == self.node_row
+        return self.victim_rows
+
+    def failures(self) -> Iterable[tuple[Status, int]]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class PostFiltered:
+    """What a PostFilter plugin came to.
+
+    Unschedulable: the next plugin is asked. SUCCESS with something `found`: the pod is nominated to a node, and the
+    pods in its way are evicted. Anything else ends the chain.
+    """
+
+    status: Status
+    found: Found | None = None
+    actions: tuple[Action, ...] = ()  # to perform now, whatever becomes of the pod
+
+
+class Failure(Protocol):
+    """An attempt in which a pod fits on no node, as PostFilter plugins see it."""
+
+    def state_of(self, plugin: str) -> State | Skip | None:
+        """What the PreFilter of a plugin left for later; None if it was not reached."""
+
+    def codes_of(self, plugin: str) -> IntArray:
+        """The failure codes of the nodes that the plugin rejected, in no order."""
+
+    def fits_without(self, node_row: int, victim_rows: RowArray) -> bool:
+        """Whether the pod would pass all filters on the node if these pods had left it."""
+
+    def preempt(self) -> PostFiltered:
+        """Preemption, as DefaultPreemption does it."""
 
 
 @runtime_checkable
-class ForesightPlugin(Protocol):
-    """A filter plugin that reads the CLUSTER, but can predict its answer for most nodes, whichever pods leave them.
-
-    Preemption tries a node again only if its own pods have changed, or if the plugin cannot predict its answer and
-    pods elsewhere may change it. The plugin promises that its state depends only on the pod's shape (not on its name or
-    priority) and on the cluster.
+class PostFilterPlugin(Protocol):
+    """With `sees_shape_only = True` it promises that `post_filter` sees no more of a pod than its shape, its priority
+    and its preemption policy. What it says is then reused for identical pods while nothing changes.
     """
 
     name: ClassVar[str]
 
-    def foresee(self, state: State, view: View, priority: int) -> IntArray:
-        """(nodes,) the result of `filter` in every world in which any pods of a lower priority, or none, have left.
+    def post_filter(self, pod: PodInfo, view: View, failure: Failure) -> PostFiltered:
+        """What may help a pod that fits nowhere. Nothing is changed here: the core does what is returned."""
 
-        Where that differs, or is not known: OWN_PODS_DECIDE if it changes only with the pods on that node, or added to
-        it in a fork, as long as no object other than pods changes; else UNFORESEEN. The given state may be a fork.
-        """
+
+class GroupFailure(Protocol):
+    """An attempt in which a pod group does not fit, as PodGroupPostFilter plugins see it."""
+
+    @property
+    def needs_one_domain(self) -> bool:
+        """Whether all pods of the group have to be placed within one topology domain."""
+
+    def reached(self, plugin: str) -> bool:
+        """Whether the PreFilter of a plugin was reached for some pod of the group."""
+
+    def preempt(self) -> Status:
+        """Preemption for the group, as DefaultPreemption does it."""
+
+
+@runtime_checkable
+class PodGroupPostFilterPlugin(Protocol):
+    name: ClassVar[str]
+
+    def pod_group_post_filter(self, failure: GroupFailure) -> Status:
+        """What may help a pod group that does not fit."""
 
 
 @runtime_checkable
@@ -204,43 +236,6 @@ class ScorePlugin(Protocol):
 
     def score(self, state: State, view: View, rows: RowArray) -> IntArray:
         """(rows,) raw scores of feasible nodes."""
-
-
-class NodeGroups(Protocol):
-    """Feasible nodes in groups that have one final score each, for identical pods that arrive one after another."""
-
-    groups: RowArray  # (nodes,) the group of each
-
-    def follow(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> bool:
-        """Move every node to its group; False if that takes new groups, as it does for a different array of rows.
-
-        `pod` looks like the one that the groups were made for, which must not be kept.
-        """
-
-    def scores(self) -> IntArray:
-        """(groups,) normalized scores, 0 for groups without a feasible node. The caller may change them."""
-
-
-@runtime_checkable
-class GroupingScorePlugin(Protocol):
-    """A score plugin that reads the CLUSTER, but can score nodes by groups instead of one by one."""
-
-    name: ClassVar[str]
-
-    def group_nodes(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> NodeGroups | None:
-        """For pods of this shape; None if it skips the pod, or if groups would not help."""
-
-
-class SelectiveScorePlugin:
-    """Base of a score plugin that knows beforehand, without evaluating nodes, that its scores make no difference."""
-
-    def tells_nodes_apart(self, pod: PodInfo) -> bool:  # noqa: ARG002
-        """False: regardless of the cluster, pods of this shape get 0 on every node."""
-        return True
-
-    def speaks(self, pod: PodInfo, view: View) -> bool:  # noqa: ARG002
-        """False: in the current cluster, the plugin skips the pod or scores every node 0, whichever are feasible."""
-        return True
 
 
 @runtime_checkable
@@ -362,50 +357,6 @@ class PostBindPlugin(Protocol):
 
     def post_bind(self, pod: PodInfo, node_name: str) -> Sequence[Action]:
         """Further actions to perform now that the pod is bound."""
-
-
-@runtime_checkable
-class OneRowFilter(Protocol):
-    """A filter plugin that can evaluate a single node with plain numbers: between two decisions, one node changes."""
-
-    name: ClassVar[str]
-
-    def filter_one(self, state: State, view: View, row: int) -> int:
-        """The failure code that `filter` returns for this row."""
-
-
-@runtime_checkable
-class OneRowScore(Protocol):
-    """A score plugin that can also score a single node."""
-
-    name: ClassVar[str]
-
-    def score_one(self, state: State, view: View, row: int) -> int:
-        """The raw score that `score` returns for this row."""
-
-
-@runtime_checkable
-class CompiledFilter(Protocol):
-    """A filter plugin whose rule the compiled loops know, so that they can apply it together with others.
-
-    With `follows_requests = True` it promises more: for pods that differ only in how much they request of cpu, memory
-    and ephemeral storage, and not by default, the rules differ only in that they contain these amounts.
-    """
-
-    name: ClassVar[str]
-
-    def filter_rule(self, state: State) -> Rule | None:
-        """The rule that rejects the same nodes as `filter`; None if there is none for this state."""
-
-
-@runtime_checkable
-class CompiledScore(Protocol):
-    """A score plugin whose rule the compiled loops know, so that they can apply it together with others."""
-
-    name: ClassVar[str]
-
-    def score_rule(self, state: State) -> Rule | None:
-        """The rule that gives the same scores as `score`, all within 0 to 100; None if there is none."""
 
 
 @runtime_checkable

@@ -10,21 +10,14 @@ from typing import NamedTuple, TypeAlias
 from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.columns.loops import Rule
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.args import DefaultPreemptionArgs
+from bayplan.core.framework.args import DEFAULT_PREEMPTION, DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
     BindPlugin,
-    CompiledFilter,
-    CompiledScore,
     FilterPlugin,
-    ForesightPlugin,
-    GroupingScorePlugin,
     NormalizePlugin,
-    OneRowFilter,
-    OneRowScore,
-    OtherNodes,
     PermitPlugin,
-    PodParts,
     PostBindPlugin,
+    PostFilterPlugin,
     PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
@@ -34,12 +27,21 @@ from bayplan.core.framework.contract import (
     Reads,
     ReservePlugin,
     ScorePlugin,
-    SelectivePlugin,
     State,
-    SureFilter,
 )
 from bayplan.core.framework.extender import Extender
 from bayplan.core.framework.group_plugins import NO_GROUP_PLUGINS, GroupPlugins
+from bayplan.core.framework.speed_hints import (
+    CompiledFilter,
+    CompiledScore,
+    ForesightPlugin,
+    GroupingScorePlugin,
+    OneRowFilter,
+    OneRowScore,
+    OtherNodes,
+    PodParts,
+    SelectivePlugin,
+)
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.unprepared import UnpreparedFilter
 from bayplan.core.snapshot import View
@@ -67,7 +69,7 @@ class Profile:
     pre_enqueue: tuple[PreEnqueuePlugin, ...]
     pre_filter: tuple[PreFilterPlugin, ...]
     filter: tuple[FilterPlugin, ...]
-    post_filter: tuple[str, ...]  # names: preemption is a stage of the core, not a call back from a plugin
+    post_filter: tuple[PostFilterPlugin, ...]
     pre_score: tuple[PreScorePlugin, ...]
     score: tuple[ScorePlugin, ...]
     weights: dict[str, int]
@@ -92,6 +94,16 @@ class Profile:
         return [plugin for plugin, is_needed in self._pre_flights if is_needed is None or is_needed(pod)]
 
     @cached_property
+    def preempts(self) -> bool:
+        """Whether pods of lower priority may have to leave."""
+        return any(plugin.name == DEFAULT_PREEMPTION for plugin in self.post_filter)
+
+    @cached_property
+    def shares_post_filters(self) -> bool:
+        """Whether candidates may be kept, and what PostFilter plugins say reused for identical pods."""
+        return self.preempts and all(getattr(plugin, "sees_shape_only", False) for plugin in self.post_filter)
+
+    @cached_property
     def normalizers(self) -> dict[str, NormalizePlugin]:
         return {plugin.name: plugin for plugin in self.score if isinstance(plugin, NormalizePlugin)}
 
@@ -99,11 +111,6 @@ class Profile:
     def one_row_filters(self) -> dict[str, OneRow]:
         """What each filter says of a single row."""
         return {p.name: p.filter_one if isinstance(p, OneRowFilter) else _for_one_row(p.filter) for p in self.filter}
-
-    @cached_property
-    def sure_filters(self) -> dict[str, Callable[[State, View], bool]]:
-        """Those that may know that no node fails."""
-        return {p.name: p.passes_everywhere if isinstance(p, SureFilter) else _is_never_sure for p in self.filter}
 
     @cached_property
     def one_row_scores(self) -> dict[str, OneRow]:
@@ -271,10 +278,6 @@ def _other_nodes(plugin: object) -> OtherNodes | None:
 
 def _looks_at_images(plugin: object) -> bool:
     return OtherNodes.IMAGES in (_other_nodes(plugin) or OtherNodes.NOTHING)
-
-
-def _is_never_sure(state: State, view: View) -> bool:  # noqa: ARG001
-    return False
 
 
 def _as_it_is(pod: PodInfo, view: View, rows: RowArray) -> State:  # noqa: ARG001

@@ -15,7 +15,11 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from bayplan.core.framework.contract import SKIP, Pending, Wait
+from bayplan.core.framework.contract import (
+    SKIP,
+    Pending,
+    Wait,
+)
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import Hint
 from bayplan.core.framework.timing import PRE_ENQUEUE, StatusOf, Step, Stopwatch
@@ -139,18 +143,12 @@ def _of_codes(plugin: Any, answer: Any, arguments: tuple[Any, ...]) -> Code:
     return status.code
 
 
-def _of_certainty(answer: Any, _: tuple[Any, ...]) -> Code:
-    """A plugin that is not sure is asked about nodes next, and that is the call that counts."""
-    return _SUCCESS if answer else _SKIPPED
-
-
 #: Method -> extension point, how it is called, what its answer means.
 _METHODS: dict[str, tuple[str, Callable[..., Callable[..., Any]], Callable[..., Code]]] = {
     "pre_enqueue": (PRE_ENQUEUE, _outside, _of_answer),
     "pre_filter": ("PreFilter", _preparing, _of_answer),
     "filter": ("Filter", _deciding, _of_codes),
     "filter_one": ("Filter", _deciding, _of_codes),
-    "passes_everywhere": ("Filter", _preparing, _of_certainty),
     "pre_score": ("PreScore", _deciding, _of_answer),
     "score": ("Score", _deciding, _of_answer),
     "score_one": ("Score", _deciding, _of_answer),

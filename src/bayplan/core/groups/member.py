@@ -15,7 +15,6 @@ from bayplan.core.filtering import PreFilterResult, filter_nodes, filter_states,
 from bayplan.core.framework.contract import SKIP
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError
-from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
 from bayplan.core.preemption.post_filter import first_by_name
 from bayplan.core.scoring import Scored, score_nodes
 from bayplan.core.snapshot import View
@@ -48,7 +47,7 @@ class Tried:
     tied_rows: RowArray | None = None  # nodes with the same total, where there was a choice
     rejectors: tuple[str, ...] = ()
     skipped: frozenset[str] = frozenset()  # plugins whose PreFilter had nothing to do for it
-    asked_about_devices: bool = False  # the PreFilter of DynamicResources was reached
+    reached: frozenset[str] = frozenset()  # plugins whose PreFilter was asked
     loses_nomination: bool = False  # what it needs could not be reserved
 
     @property
@@ -77,7 +76,7 @@ class _Attempt:
             tried = Tried(self.member, Code.ERROR, error.message)
         if self.pre is not None:
             tried.skipped = frozenset(name for name, state in self.pre.states.items() if state is SKIP)
-            tried.asked_about_devices = DYNAMIC_RESOURCES in self.pre.ran
+            tried.reached = frozenset(self.pre.ran)
         return tried
 
     def _found(self, row: int) -> Tried:

@@ -3,53 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+from bayplan.core.framework.args import DEFAULT_PREEMPTION
 from bayplan.core.framework.verdict import Code, CycleError, Status, unschedulable
 from bayplan.core.groups.member import Tried
 from bayplan.core.groups.placements import topology_key
 from bayplan.core.groups.placing import Stage
 from bayplan.core.groups.preempting import GroupPreemption, preempt
-from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
-from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, STATE_NOT_FOUND
+
+
+@dataclass(slots=True)
+class _FailedGroup:
+    """A `GroupFailure`, with what preemption found."""
+
+    stage: Stage
+    tried: Sequence[Tried]
+    preemption: GroupPreemption = field(default_factory=lambda: GroupPreemption(unschedulable()))
+
+    @property
+    def needs_one_domain(self) -> bool:
+        divides = self.stage.cache.gates.topology_aware_workload_scheduling
+        return divides and topology_key(self.stage.group) is not None
+
+    def reached(self, plugin: str) -> bool:
+        return any(plugin in each.reached for each in self.tried)
+
+    def preempt(self) -> Status:
+        try:
+            found = preempt(self.stage)
+        except CycleError as error:
+            found = GroupPreemption(Status(Code.ERROR, (error.message,)))
+        said = f"pod group preemption: {found.status.message}"
+        found.status = Status(found.status.code, (said,), DEFAULT_PREEMPTION)
+        self.preemption = found
+        return found.status
 
 
 def run_group_post_filters(stage: Stage, tried: Sequence[Tried]) -> GroupPreemption:
     """Ask the plugins in order until one succeeds or fails for good; the status is that of all together."""
     reasons: list[str] = []
-    result = GroupPreemption(unschedulable())
-    for name in stage.profile.groups.post_filter:
-        if name == DEFAULT_PREEMPTION:
-            result = _preempt(stage)
-            status = result.status
-        elif name == DYNAMIC_RESOURCES:
-            status = _give_devices_back(stage, tried)
-        else:
-            continue
+    failure = _FailedGroup(stage, tried)
+    for plugin in stage.profile.groups.post_filter:
+        status = plugin.pod_group_post_filter(failure)
+        result = failure.preemption
         if status.code is Code.ERROR:
-            text = f'error in "{name}" PodGroupPostFilter plugins: {status.message}'
-            result.status = Status(Code.ERROR, (text,), name)
+            text = f'error in "{plugin.name}" PodGroupPostFilter plugins: {status.message}'
+            result.status = Status(Code.ERROR, (text,), plugin.name)
             return result
         if status.code is not Code.UNSCHEDULABLE:
             return result
         reasons += status.reasons
-    result.status = unschedulable(*reasons)
-    return result
-
-
-def _preempt(stage: Stage) -> GroupPreemption:
-    try:
-        found = preempt(stage)
-    except CycleError as error:
-        found = GroupPreemption(Status(Code.ERROR, (error.message,)))
-    found.status = Status(found.status.code, (f"pod group preemption: {found.status.message}",), DEFAULT_PREEMPTION)
-    return found
-
-
-def _give_devices_back(stage: Stage, tried: Sequence[Tried]) -> Status:
-    """What DynamicResources says; the claims of members stay as they are."""
-    divides = stage.cache.gates.topology_aware_workload_scheduling
-    if divides and topology_key(stage.group) is not None:
-        return unschedulable()
-    if not any(each.asked_about_devices for each in tried):
-        return Status(Code.ERROR, (STATE_NOT_FOUND,), DYNAMIC_RESOURCES)
-    return unschedulable("deallocation and deletion of ResourceClaims completed")
+    failure.preemption.status = unschedulable(*reasons)
+    return failure.preemption

@@ -1,48 +1,34 @@
-"""DefaultPreemption: what may let a preemptor out again that was kept from the queue while its victims were evicted.
+"""DefaultPreemption: pods of lower priority leave a node so that a pod fits that fits nowhere.
 
-Preemption itself is a stage of the core. This is the part of it that the queue knows by the name of a plugin.
+Takes an attempt that failed; gives what the preemption of the core found (`bayplan.core.preemption`). Looks for nothing
+itself, and does not keep a preemptor waiting while its victims are evicted: that is `preemption/gate.py`.
+Upstream: plugins/defaultpreemption/default_preemption.go (v1.36).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.verdict import SUCCESS, Code, Status, unresolvable
-from bayplan.core.plugins.requeue_rules import on
-from bayplan.model.pod import Pod
-
-WAITING = "waiting for the preemption for this pod to be finished"
-_IS_PREEMPTING = unresolvable(WAITING)
-GROUP_WAITING = "waiting for the preemption for this pod group to be finished"
+from bayplan.core.framework.args import DEFAULT_PREEMPTION
+from bayplan.core.framework.contract import (
+    Failure,
+    GroupFailure,
+    PostFiltered,
+)
+from bayplan.core.framework.verdict import Status
+from bayplan.core.snapshot import View
 
 
 class DefaultPreemption:
-    """Names the one cluster event at which a gated preemptor is looked at again."""
+    """Asks the core to preempt."""
 
-    name: ClassVar[str] = "DefaultPreemption"
+    name: ClassVar[str] = DEFAULT_PREEMPTION
+    looks_up: ClassVar[frozenset[str]] = frozenset({"PodDisruptionBudget"})
+    sees_shape_only: ClassVar[bool] = True
 
-    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        return (on(EventResource.POD, ActionType.DELETE, after_pod_deleted),)
+    def post_filter(self, pod: PodInfo, view: View, failure: Failure) -> PostFiltered:  # noqa: ARG002
+        return failure.preempt()
 
-
-class PreemptionGate(DefaultPreemption):
-    """Keeps a preemptor out of the queue while its victims are being evicted; told by the scheduler who that is."""
-
-    def __init__(self, is_preempting: Callable[[str], bool]) -> None:
-        self._is_preempting = is_preempting
-
-    def pre_enqueue(self, pod: PodInfo) -> Status:
-        return _IS_PREEMPTING if self._is_preempting(pod.key) else SUCCESS
-
-
-def hold_group_back(is_preempting: bool) -> Status:
-    """What is said of each member of a group that waits for evictions."""
-    return Status(Code.UNRESOLVABLE, (GROUP_WAITING,), DefaultPreemption.name) if is_preempting else SUCCESS
-
-
-def after_pod_deleted(pod: PodInfo, old: Pod, new: None) -> bool:  # noqa: ARG001
-    """Hint: never. The plugins that rejected the preemptor know whether that pod was in its way."""
-    return False
+    def pod_group_post_filter(self, failure: GroupFailure) -> Status:
+        return failure.preempt()

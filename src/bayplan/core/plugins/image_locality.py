@@ -16,7 +16,8 @@ import numpy as np
 from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import MAX_NODE_SCORE, OtherNodes, PodParts, Reads
+from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads
+from bayplan.core.framework.speed_hints import OtherNodes, PodParts
 from bayplan.core.release import Release
 from bayplan.core.snapshot import View
 from bayplan.model.pod import PodSpec

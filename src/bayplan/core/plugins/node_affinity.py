@@ -29,8 +29,6 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeAffinityArgs
 from bayplan.core.framework.contract import (
     SKIP,
-    OtherNodes,
-    PodParts,
     PreFiltered,
     Reads,
     Ready,
@@ -38,6 +36,7 @@ from bayplan.core.framework.contract import (
     default_normalize,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
+from bayplan.core.framework.speed_hints import OtherNodes, PodParts
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
@@ -60,6 +59,7 @@ class NodeAffinity:
     """Filter and score."""
 
     name: ClassVar[str] = "NodeAffinity"
+    scores_unprepared: ClassVar[bool] = True
     reads: ClassVar[Reads] = Reads.NODE
     score_reads: ClassVar[Reads] = Reads.NODE
     pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS

@@ -13,8 +13,14 @@ import numpy as np
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
-from bayplan.core.framework.contract import SKIP, OtherNodes, PodParts, PreFiltered, Reads, Ready
+from bayplan.core.framework.contract import (
+    SKIP,
+    PreFiltered,
+    Reads,
+    Ready,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
+from bayplan.core.framework.speed_hints import OtherNodes, PodParts
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import is_same_pod, on
 from bayplan.core.snapshot import View
@@ -34,6 +40,7 @@ class NodeDeclaredFeatures:
     """Filter: the node declares all that the pod needs."""
 
     name: ClassVar[str] = "NodeDeclaredFeatures"
+    without_pre_filter: ClassVar[str] = 'error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found'
     reads: ClassVar[Reads] = Reads.NODE
     pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING

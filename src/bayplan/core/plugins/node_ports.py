@@ -14,8 +14,14 @@ import numpy as np
 from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.ports import clash
 from bayplan.core.columns.shapes import PodInfo, Port, host_ports
-from bayplan.core.framework.contract import SKIP, OtherNodes, PodParts, PreFiltered, Reads, Ready
+from bayplan.core.framework.contract import (
+    SKIP,
+    PreFiltered,
+    Reads,
+    Ready,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
+from bayplan.core.framework.speed_hints import OtherNodes, PodParts
 from bayplan.core.framework.verdict import Status, unschedulable
 from bayplan.core.plugins.requeue_rules import has_place, on
 from bayplan.core.snapshot import View
@@ -36,6 +42,7 @@ class NodePorts:
     """Upstream: plugins/nodeports/node_ports.go."""
 
     name: ClassVar[str] = "NodePorts"
+    without_pre_filter: ClassVar[str] = 'reading "PreFilterNodePorts" from cycleState: not found'
     reads: ClassVar[Reads] = Reads.USAGE
     pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING

@@ -9,26 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
 
-from bayplan.core.columns import FloatArray, IdArray, IntArray, RowArray, Rows, column_at, loops, row_array
-from bayplan.core.columns.levels import Levels
+from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, loops, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
-from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, OtherNodes, PodParts, Reads, Skip
+from bayplan.core.framework.contract import (
+    MAX_NODE_SCORE,
+    SKIP,
+    Reads,
+    Skip,
+)
+from bayplan.core.framework.speed_hints import OtherNodes, PodParts
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import (
     Amounts,
-    Columns,
     amounts_at,
-    capacities_at,
-    columns_of,
-    levels_at,
-    levels_of,
     none_is_zero,
 )
 from bayplan.core.plugins.node_resources_fit import ScoredResource, scored_resources
@@ -46,21 +45,12 @@ class BalanceState:
     resources: tuple[ScoredResource, ...]
     devices: tuple[DeviceBacked, ...] = ()  # resources that may come as devices
 
-    @cached_property
-    def columns(self) -> tuple[int, ...]:
-        """Of the resources."""
-        return tuple([entry.resource for entry in self.resources])
-
-    @cached_property
-    def requests(self) -> FloatArray:
-        """(resources, 1)"""
-        return np.array([[float(entry.request)] for entry in self.resources])
-
 
 class NodeResourcesBalancedAllocation:
     """Upstream: plugins/noderesources/balanced_allocation.go."""
 
     name: ClassVar[str] = "NodeResourcesBalancedAllocation"
+    prepares_scores_itself: ClassVar[bool] = True
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     pod_parts: ClassVar[PodParts] = PodParts.REQUESTS
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
@@ -84,10 +74,6 @@ class NodeResourcesBalancedAllocation:
     def score(self, state: BalanceState, view: View, rows: Rows) -> IntArray:
         if loops.compiled is not None and not state.devices:
             return _compiled_scores(loops.compiled, state, view, rows)
-        if len(state.resources) > 1 and not state.devices:
-            levels = levels_of(view, state.columns)
-            if levels is not None:
-                return _scores_by_levels(state, levels, rows)
         tables = (view.nodes.allocatable, view.usage.requested)
         capacities, taken = ([amounts_at(rows, it.resource, table) for it in state.resources] for table in tables)
         if state.devices:
@@ -128,25 +114,6 @@ def _compiled_scores(compiled: ModuleType, state: BalanceState, view: View, rows
     return scores
 
 
-def _scores_by_levels(state: BalanceState, levels: Levels, rows: Rows) -> IntArray:
-    """(rows,) scores of nodes that have some of every resource. How uneven nodes are without the pod is kept."""
-    resources, columns = state.columns, columns_of(state.columns)
-    before = levels.kept(
-        ("unevenness", resources),
-        lambda at: DOUBLE_START - _evenness_by_levels(levels, columns, at),
-        lambda row: DOUBLE_START - _evenness_of_node(levels, resources, row),
-    )
-    shares = levels_at(rows, columns, levels.used) + state.requests
-    shares /= capacities_at(rows, columns, levels)
-    known_to_fit = all(levels.all_have(it.resource, it.request) for it in state.resources)
-    if not known_to_fit and shares.max(initial=0.0) > 1.0:
-        np.minimum(shares, 1.0, out=shares)
-    doubled: IdArray = evenness(shares).astype(np.int32)  # half as long, which takes half the time
-    doubled += column_at(rows, before)
-    doubled >>= 1
-    return doubled.astype(np.int64)
-
-
 def scores_of_nodes(capacities: IntArray, with_pod: IntArray, taken: IntArray) -> IntArray:
     """(rows,) scores of nodes that have some of every resource; each array is (resources, rows)."""
     if len(capacities) < 2:
@@ -166,18 +133,6 @@ def _evenness_of_shares(shares: FloatArray) -> IntArray:
         np.minimum(shares, 1.0, out=shares)
     parts: IntArray = evenness(shares).astype(np.int64)
     return parts
-
-
-def _evenness_by_levels(levels: Levels, columns: Columns, rows: Rows) -> IdArray:
-    """(rows,) how even nodes are as they are."""
-    shares = levels_at(rows, columns, levels.used) / levels_at(rows, columns, levels.capacities)
-    np.minimum(shares, 1.0, out=shares)
-    parts: IdArray = evenness(shares).astype(np.int32)
-    return parts
-
-
-def _evenness_of_node(levels: Levels, columns: Sequence[int], row: int) -> int:
-    return int(evenness([min(levels.used.item(it, row) / levels.capacities.item(it, row), 1.0) for it in columns]))
 
 
 def evenness(shares: Sequence[float] | FloatArray) -> Amounts:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from types import ModuleType
 from typing import ClassVar, NamedTuple, TypeAlias
 
@@ -20,8 +20,6 @@ import numpy as np
 from bayplan.core.columns import (
     ABSENT,
     BoolArray,
-    FloatArray,
-    IdArray,
     IntArray,
     RowArray,
     Rows,
@@ -30,7 +28,7 @@ from bayplan.core.columns import (
     row_array,
 )
 from bayplan.core.columns.devices import Inventory
-from bayplan.core.columns.levels import Levels
+from bayplan.core.columns.loops import TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT
 from bayplan.core.columns.resources import (
     BASIC_NAMES,
     EPHEMERAL_STORAGE,
@@ -48,17 +46,18 @@ from bayplan.core.framework.args import (
     ResourceWeight,
     ShapePoint,
 )
-from bayplan.core.framework.contract import MAX_NODE_SCORE, OtherNodes, PodParts, Reads, Ready
+from bayplan.core.framework.contract import (
+    MAX_NODE_SCORE,
+    Reads,
+    Ready,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
+from bayplan.core.framework.speed_hints import OtherNodes, PodParts
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import (
     Amounts,
     amounts_at,
-    capacities_at,
-    columns_of,
-    levels_at,
-    levels_of,
     none_is_zero,
 )
 from bayplan.core.plugins.node_resources_fit_hints import (
@@ -73,8 +72,6 @@ from bayplan.core.snapshot import View
 
 TOO_MANY_PODS = "Too many pods"
 
-TOO_MANY_PODS_BIT = 1
-UNRESOLVABLE_BIT = 1 << 62
 DEMANDS_MAX = 61  # the bits between the two
 _HUNDREDFOLD_IS_TOO_LARGE = 2**63 // MAX_NODE_SCORE + 1
 
@@ -83,10 +80,6 @@ _HUNDREDFOLD_IS_TOO_LARGE = 2**63 // MAX_NODE_SCORE + 1
 Rating: TypeAlias = Callable[[IntArray, IntArray], IntArray]
 #: The same for one resource of a single node.
 RatingOne: TypeAlias = Callable[[int, int], int]
-
-
-#: The same in floats: what they have, and a hundred times what would be free, which becomes the answer.
-Percentages: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 class Demand(NamedTuple):
@@ -120,32 +113,14 @@ class ScoreState:
     resources: tuple[ScoredResource, ...]
     devices: tuple[DeviceBacked, ...] = ()  # those among them that may come as devices
 
-    @cached_property
-    def columns(self) -> tuple[int, ...]:
-        """Of the resources."""
-        return tuple([entry.resource for entry in self.resources])
-
-    @cached_property
-    def hundredfold_requests(self) -> FloatArray:
-        """(resources, 1)"""
-        return np.array([[100.0 * entry.request] for entry in self.resources])
-
-    @cached_property
-    def weights(self) -> IdArray | None:
-        """(resources, 1); None where all are 1."""
-        if all(entry.weight == 1 for entry in self.resources):
-            return None
-        return np.array([[entry.weight] for entry in self.resources], dtype=np.int32)
-
-    @cached_property
-    def total_weight(self) -> int:
-        return sum([entry.weight for entry in self.resources])
-
 
 class NodeResourcesFit:
     """Upstream: plugins/noderesources/fit.go."""
 
     name: ClassVar[str] = "NodeResourcesFit"
+    without_pre_filter: ClassVar[str] = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+    prepares_scores_itself: ClassVar[bool] = True
+    looks_up: ClassVar[frozenset[str]] = frozenset({"ResourceClaim", "DeviceClass", "ResourceSlice"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     pod_parts: ClassVar[PodParts] = PodParts.REQUESTS
@@ -159,7 +134,7 @@ class NodeResourcesFit:
         strategy = self.args.scoring_strategy
         self._leaves_out_zeros = strategy.type == REQUESTED_TO_CAPACITY_RATIO
         self._rating, self._rating_one = _ratings(strategy.type, strategy.shape)
-        self._percentages = BY_LEVELS.get(strategy.type)
+        self._is_in_loops = strategy.type in (LEAST_ALLOCATED, MOST_ALLOCATED)
         self._prefers_full_nodes = strategy.type == MOST_ALLOCATED
 
     def pre_filter(self, pod: PodInfo, view: View) -> Ready:
@@ -172,8 +147,6 @@ class NodeResourcesFit:
         if loops.compiled is not None:
             return _compiled_codes(loops.compiled, state, view, rows)
         nodes, usage = view.nodes, view.usage
-        if view.floor is None and nodes.alive_count == nodes.count and self.passes_everywhere(state, view):
-            return np.zeros(nodes.count if isinstance(rows, slice) else len(rows), dtype=np.int64)
         too_many = column_at(rows, usage.pod_counts) >= column_at(rows, nodes.allowed_pods)
         codes: IntArray = too_many.astype(np.int64)  # TOO_MANY_PODS_BIT
         for demand in state.demands:
@@ -183,16 +156,6 @@ class NodeResourcesFit:
                 failures: IntArray = shortage_codes(demand, short, capacity)
                 codes |= failures * (capacity > 0) if demand.may_be_devices else failures
         return codes
-
-    def passes_everywhere(self, state: FilterState, view: View) -> bool:
-        known = view.levels.now() if view.levels is not None else view.floor
-        if known is None or not known.all_admit_a_pod():
-            return False
-        # A generator would take longer than most of these answers.
-        for demand in state.demands:  # noqa: SIM110
-            if not known.all_have(demand.resource, demand.amount):
-                return False
-        return True
 
     def filter_one(self, state: FilterState, view: View, row: int) -> int:
         nodes, usage = view.nodes, view.usage
@@ -228,12 +191,8 @@ class NodeResourcesFit:
     def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
         if not state.resources:
             return np.zeros(view.nodes.alive[rows].shape, dtype=np.int64)
-        if self._percentages is not None and not state.devices:
-            if loops.compiled is not None:
-                return self._compiled_scores(loops.compiled, state, view, rows)
-            levels = levels_of(view, state.columns)
-            if levels is not None:
-                return scores_by_levels(self._percentages, state, levels, rows)
+        if loops.compiled is not None and self._is_in_loops and not state.devices:
+            return self._compiled_scores(loops.compiled, state, view, rows)
         capacities, taken = amounts_of(state, view, rows)
         totals: Amounts = 0
         weights: Amounts = 0
@@ -273,7 +232,7 @@ class NodeResourcesFit:
         return loops.Rule(loops.FIT_CODES, state.demands)
 
     def score_rule(self, state: ScoreState) -> loops.Rule | None:
-        if self._percentages is None or state.devices or len(state.resources) > loops.AMOUNTS_MAX:
+        if not self._is_in_loops or state.devices or len(state.resources) > loops.AMOUNTS_MAX:
             return None
         return loops.Rule(loops.MOST_ALLOCATED if self._prefers_full_nodes else loops.LEAST_ALLOCATED, state.resources)
 
@@ -344,9 +303,6 @@ def _compiled_codes(compiled: ModuleType, state: FilterState, view: View, rows: 
 
 def free_at(view: View, rows: Rows, resource: int) -> IntArray:
     """(rows,) what pods leave of a resource."""
-    levels = view.levels.now() if view.levels is not None else None
-    if levels is not None:
-        return column_at(rows, levels.free[resource])
     return amounts_at(rows, resource, view.nodes.allocatable) - amounts_at(rows, resource, view.usage.requested)
 
 
@@ -366,25 +322,6 @@ def amounts_of(state: ScoreState, view: View, rows: Rows) -> tuple[list[IntArray
     if state.devices:
         count_devices(state.devices, view, rows, capacities, taken)
     return capacities, taken
-
-
-def scores_by_levels(percentages: Percentages, state: ScoreState, levels: Levels, rows: Rows) -> IntArray:
-    """(rows,) the weighted mean of what a strategy makes of levels; all resources at once: (resources, rows)."""
-    columns = columns_of(state.columns)
-    free = levels_at(rows, columns, levels.room) - state.hundredfold_requests
-    known_to_fit = all(levels.all_have_room(it.resource, 100.0 * it.request) for it in state.resources)
-    if not known_to_fit and free.min(initial=0.0) < 0.0:  # looking takes half the time
-        np.maximum(free, 0.0, out=free)
-    # Nothing is negative, so that this rounds down. Half as long, whole numbers take half the time.
-    scores: IdArray = percentages(capacities_at(rows, columns, levels), free).astype(np.int32)
-    if state.weights is not None:
-        scores *= state.weights
-    totals: IdArray = scores[0]
-    for more in scores[1:]:
-        totals += more
-    if state.total_weight > 1:
-        totals //= state.total_weight
-    return totals.astype(np.int64)
 
 
 def scored_resources(
@@ -431,23 +368,6 @@ def _percentage(part: int, capacity: int) -> int:
     product = (part * MAX_NODE_SCORE + 2**63) % 2**64 - 2**63
     percentage: int = truncated_quotient(product, capacity)
     return percentage
-
-
-def least_allocated_by_levels(capacities: FloatArray, hundredfold_free: FloatArray) -> FloatArray:
-    """As `least_allocated`, of what is free with the pod there; not yet rounded down."""
-    return np.divide(hundredfold_free, capacities, out=hundredfold_free)
-
-
-def most_allocated_by_levels(capacities: FloatArray, hundredfold_free: FloatArray) -> FloatArray:
-    np.subtract(MAX_NODE_SCORE * capacities, hundredfold_free, out=hundredfold_free)
-    return least_allocated_by_levels(capacities, hundredfold_free)
-
-
-#: The same by strategy, of all nodes at once.
-BY_LEVELS: dict[str, Percentages] = {
-    LEAST_ALLOCATED: least_allocated_by_levels,
-    MOST_ALLOCATED: most_allocated_by_levels,
-}
 
 
 def _known(resources: ResourceVocabulary, name: str) -> int:

@@ -21,7 +21,13 @@ from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.columns.volume_users import attachable_count, is_doubtful
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
+from bayplan.core.framework.contract import (
+    SKIP,
+    PreFiltered,
+    Reads,
+    Ready,
+    Skip,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.csi_migration import (
@@ -99,6 +105,9 @@ class NodeVolumeLimits:
     """Filters nodes by how many volumes each driver may attach there."""
 
     name: ClassVar[str] = NAME
+    looks_up: ClassVar[frozenset[str]] = frozenset(
+        {"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment"}
+    )
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:

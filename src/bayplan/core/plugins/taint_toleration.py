@@ -16,8 +16,9 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.nodes import NodeTable, TaintSet
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
-from bayplan.core.framework.contract import OtherNodes, PodParts, Reads, default_normalize
+from bayplan.core.framework.contract import Reads, default_normalize
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
+from bayplan.core.framework.speed_hints import OtherNodes, PodParts
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_own_update, on
 from bayplan.core.snapshot import View
@@ -35,6 +36,7 @@ class TaintToleration:
     """Filter and score."""
 
     name: ClassVar[str] = "TaintToleration"
+    without_pre_score: ClassVar[str] = 'failed to read "PreScoreTaintToleration" from cycleState: not found'
     reads: ClassVar[Reads] = Reads.NODE
     score_reads: ClassVar[Reads] = Reads.NODE
     pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS

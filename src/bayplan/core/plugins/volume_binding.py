@@ -28,10 +28,10 @@ from bayplan.core.framework.contract import (
     PreFiltered,
     Reads,
     Ready,
-    SelectiveScorePlugin,
     Skip,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
+from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.csi_migration import (
     TranslationError,
@@ -130,6 +130,11 @@ class VolumeBinding(SelectiveScorePlugin):
     """Filters nodes by where the pod's claims are, or can be, bound."""
 
     name: ClassVar[str] = NAME
+    without_pre_filter: ClassVar[str] = "not found"
+    scores_unprepared: ClassVar[bool] = True
+    looks_up: ClassVar[frozenset[str]] = frozenset(
+        {"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity"}
+    )
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 

@@ -19,7 +19,12 @@ import numpy as np
 
 from bayplan.core.columns import ABSENT, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo, PodShape
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.contract import (
+    SKIP,
+    PreFiltered,
+    Reads,
+    Ready,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.requeue_rules import after_named_claim, on
@@ -55,6 +60,7 @@ class VolumeRestrictions:
     """Filters nodes where a disk, or a claim anywhere, is taken."""
 
     name: ClassVar[str] = "VolumeRestrictions"
+    looks_up: ClassVar[frozenset[str]] = frozenset({"PersistentVolumeClaim"})
     reads: ClassVar[Reads] = Reads.USAGE | Reads.CLUSTER
 
     def concerns(self, pod: PodInfo) -> bool:

@@ -15,7 +15,13 @@ import numpy as np
 from bayplan.core.columns import ABSENT, BoolArray, IntArray, Rows
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
+from bayplan.core.framework.contract import (
+    SKIP,
+    PreFiltered,
+    Reads,
+    Ready,
+    Skip,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_named_claim, on
@@ -50,6 +56,7 @@ class VolumeZone:
     """Filters nodes by the zones of bound volumes."""
 
     name: ClassVar[str] = "VolumeZone"
+    looks_up: ClassVar[frozenset[str]] = frozenset({"PersistentVolumeClaim", "PersistentVolume", "StorageClass"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 
     def concerns(self, pod: PodInfo) -> bool:

@@ -13,15 +13,16 @@ from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 from bayplan.core.columns import row_array
-from bayplan.core.columns.loops import FIT_CODES
+from bayplan.core.columns.loops import FIT_CODES, TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT
 from bayplan.core.filtering import Filtered
-from bayplan.core.framework.contract import SKIP, CompiledFilter, Reads
-from bayplan.core.plugins.node_resources_fit import TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT
+from bayplan.core.framework.contract import SKIP, Reads
+from bayplan.core.framework.speed_hints import CompiledFilter
 from bayplan.core.preemption.budgets import covering
 from bayplan.core.preemption.candidates import by_importance
 from bayplan.core.preemption.select import PRIORITY_OFFSET
 from bayplan.core.preemption.unstable_order import STABLE_LENGTH_MAX
 from bayplan.core.snapshot import View
+from bayplan.model.policy import PodDisruptionBudget
 
 _NOBODY: set[int] = set()
 
@@ -102,16 +103,24 @@ class FewNodes:
     def _spend_budgets(view: View, residents: Residents, below: Sequence[int]) -> set[int]:
         violating: set[int] = set()
         spent: dict[int, int] = {}
+        stops = view.objects.gates.release.first_broken_budget_ends
         for at in below:
             row = residents.rows[at]
-            for budget in covering(view, view.pods.cells.identity_ids[row]):
+            covered_by = covering(view, view.pods.cells.identity_ids[row])
+            for budget in sorted(covered_by, key=_name) if stops else covered_by:
                 status = budget.status
                 if status and view.pods.keys[row].partition("/")[2] in status.disrupted_pods:
                     continue
                 spent[id(budget)] = spent.get(id(budget), 0) + 1
                 if spent[id(budget)] > (status.disruptions_allowed if status else 0):
                     violating.add(at)
+                    if stops:
+                        break
         return violating
+
+
+def _name(budget: PodDisruptionBudget) -> str:
+    return budget.metadata.name
 
 
 class Residents:

@@ -20,7 +20,12 @@ from bayplan.core.columns import BoolArray, RowArray, distinct, row_array, row_m
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import count_verdicts
 from bayplan.core.filtering import PASSED, Filtered, Verdicts, WhatIf, run_filters, take_failures
-from bayplan.core.framework.contract import OWN_PODS_DECIDE, SKIP, UNFORESEEN, ForesightPlugin, State
+from bayplan.core.framework.contract import SKIP, State
+from bayplan.core.framework.speed_hints import (
+    OWN_PODS_DECIDE,
+    UNFORESEEN,
+    ForesightPlugin,
+)
 from bayplan.core.framework.verdict import Status
 from bayplan.core.preemption.candidacy import CANDIDATE, NOT_TRIED, STILL_FAILING, UNHARMED, Candidacy, cheapest
 from bayplan.core.preemption.potential import potential_rows

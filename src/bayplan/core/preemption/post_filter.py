@@ -1,51 +1,44 @@
-"""The PostFilter chain: what is tried when a pod fits nowhere, and what is said about it."""
+"""The PostFilter chain: what is tried when a pod fits nowhere, and what is said about it.
+
+Takes an attempt that failed; asks the PostFilter plugins, which may ask for preemption in turn. Evicts nothing.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import RowArray
+from bayplan.core.actions import Action
+from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import histogram, nodes_available_message
-from bayplan.core.filtering import Filtered
+from bayplan.core.filtering import NOT_LOOKED_AT, Filtered, WhatIf
+from bayplan.core.framework.args import DEFAULT_PREEMPTION
+from bayplan.core.framework.contract import (
+    SKIP,
+    Found,
+    PostFiltered,
+    PostFilterPlugin,
+    Proposal,
+    Skip,
+    State,
+)
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.timing import POST_FILTER, Stopwatch
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable
-from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES, DeviceState
-from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation, deallocate, nothing_to_deallocate
 from bayplan.core.preemption.eligible import ineligible_reason
 from bayplan.core.preemption.extending import ask_extenders, without_candidates
 from bayplan.core.preemption.search import Searched, search_by_dry_run
-from bayplan.core.release import Release
 from bayplan.core.snapshot import View
 
-DEFAULT_PREEMPTION = "DefaultPreemption"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 #: Extenders have refused all of them.
 NO_CANDIDATE = "no candidate node for preemption"
-#: What DynamicResources says when its PreFilter was never reached: its state cannot be found.
-STATE_NOT_FOUND = "not found"
-
-
-class Found(Protocol):
-    """What a search for candidates found."""
-
-    @property
-    def tied_rows(self) -> RowArray:
-        """The nodes that the criteria leave; none when there is no candidate."""
-
-    def victims_on(self, node_row: int) -> RowArray:
-        """The pods that would have to go from a candidate, most important first."""
-
-    def failures(self) -> Iterable[tuple[Status, int]]:
-        """Why trying a node did not help, with the number of nodes it did not help on."""
-
 
 #: Looks for candidates on all nodes where removing pods could help.
 Search: TypeAlias = Callable[[PodInfo, View, Filtered], Found]
@@ -57,8 +50,8 @@ class PostFilterResult:
 
     status: Status = SUCCESS
     ineligible_reason: str = ""  # why preemption must not look
-    found: Found | None = None  # None when preemption was never reached, or must not look
-    deallocation: Deallocation | None = None  # of the pod's own resource claims
+    found: Found | None = None  # None when no plugin looked for nodes, or none may
+    actions: tuple[Action, ...] = ()  # that plugins ask for, whatever becomes of the pod
     refused_by_extenders: bool = False  # they left no candidate
 
     @property
@@ -67,7 +60,9 @@ class PostFilterResult:
 
     def reported(self, view: View) -> Status:
         """The status, with what a preemption that found victims says of itself."""
-        if self.found is None or not self.status.ok or not view.objects.gates.release.reports_preemption:
+        if self.found is None or isinstance(self.found, Proposal) or not self.status.ok:
+            return self.status
+        if not view.objects.gates.release.reports_preemption:
             return self.status
         row = first_by_name(self.found.tied_rows, view)
         placement = f"found a potential placement for pod on node {view.nodes.names[row]}"
@@ -90,71 +85,91 @@ def run_post_filters(
     """Ask the PostFilter plugins in order until one succeeds or fails for good."""
     search = search or partial(search_by_dry_run, profile.preemption)
     result = PostFilterResult()
+    failure = FailedAttempt(profile, pod, view, filtered, search, result)
     reasons: list[str] = []
-    for name in profile.post_filter:
-        if name == DYNAMIC_RESOURCES:
-            ask = partial(_dynamic_resources, pod, view, filtered, result)
-        elif name == DEFAULT_PREEMPTION:
-            ask = partial(_preempt, profile, pod, view, filtered, search, result)
-        else:
-            continue
-        status = ask() if profile.stopwatch is None else _timed(profile.stopwatch, profile, name, ask)
+    for plugin in profile.post_filter:
+        said = _ask(plugin, failure)
+        if said.found is not None:
+            result.found = said.found
+        result.actions += said.actions
+        status = said.status
         if status.code is not Code.UNSCHEDULABLE:
-            result.status = status
+            result.status = status if status.plugin or status.ok else replace(status, plugin=plugin.name)
             return result
         reasons += status.reasons
     result.status = unschedulable(*reasons)
     return result
 
 
-def _timed(stopwatch: Stopwatch, profile: Profile, plugin: str, ask: Callable[[], Status]) -> Status:
-    if not stopwatch.running:
-        return ask()
-    step = stopwatch.step(profile.scheduler_name, plugin, POST_FILTER)
-    status: Status = stopwatch.measure_post_filter(step, lambda status, _: status.code, ask)
-    return status
+def _ask(plugin: PostFilterPlugin, failure: FailedAttempt) -> PostFiltered:
+    stopwatch = failure.profile.stopwatch
+    if stopwatch is None or not stopwatch.running:
+        return plugin.post_filter(failure.pod, failure.view, failure)
+    return _timed(stopwatch, plugin, failure)
 
 
-def _dynamic_resources(pod: PodInfo, view: View, filtered: Filtered, into: PostFilterResult) -> Status:
-    into.deallocation = _deallocation(pod, view.objects.gates.release, filtered)
-    return into.deallocation.status
+def _timed(stopwatch: Stopwatch, plugin: PostFilterPlugin, failure: FailedAttempt) -> PostFiltered:
+    step = stopwatch.step(failure.profile.scheduler_name, plugin.name, POST_FILTER)
+    ask = partial(plugin.post_filter, failure.pod, failure.view, failure)
+    said: PostFiltered = stopwatch.measure_post_filter(step, lambda said, _: said.status.code, ask)
+    return said
 
 
-def _deallocation(pod: PodInfo, release: Release, filtered: Filtered) -> Deallocation:
-    if DYNAMIC_RESOURCES not in filtered.pre.ran:
-        return Deallocation(Status(Code.ERROR, (STATE_NOT_FOUND,), DYNAMIC_RESOURCES))
-    state = filtered.pre.states.get(DYNAMIC_RESOURCES)
-    if not isinstance(state, DeviceState):
-        return nothing_to_deallocate(release)
-    own = [position for position, plugin in enumerate(filtered.plugins) if plugin.name == DYNAMIC_RESOURCES]
-    rejected = np.isin(filtered.verdicts.rejected_by, own)
-    return deallocate(pod, state, filtered.verdicts.codes[rejected], release)
+@dataclass(slots=True)
+class FailedAttempt:
+    """A `Failure`, with what is noted of preemption while plugins are asked."""
+
+    profile: Profile
+    pod: PodInfo
+    view: View
+    filtered: Filtered
+    search: Search
+    into: PostFilterResult
+
+    def state_of(self, plugin: str) -> State | Skip | None:
+        pre = self.filtered.pre
+        return pre.states.get(plugin, SKIP) if plugin in pre.ran else None
+
+    def codes_of(self, plugin: str) -> IntArray:
+        own = [position for position, each in enumerate(self.filtered.plugins) if each.name == plugin]
+        codes: IntArray = self.filtered.verdicts.codes[np.isin(self.filtered.verdicts.rejected_by, own)]
+        return codes
+
+    def fits_without(self, node_row: int, victim_rows: RowArray) -> bool:
+        if not self.filtered.pre.status.ok or self.filtered.verdicts.rejected_by[node_row] == NOT_LOOKED_AT:
+            return False
+        world = WhatIf(self.filtered.plugins, self.filtered.states, self.view)
+        world.shift(victim_rows, row_array([node_row] * len(victim_rows)), -1)
+        return bool(world.filter(row_array([node_row])).passed[0])
+
+    def preempt(self) -> PostFiltered:
+        return _preempt(self)
 
 
-def _preempt(
-    profile: Profile, pod: PodInfo, view: View, filtered: Filtered, search: Search, into: PostFilterResult
-) -> Status:
-    """Fill `into` with what was found; the status is that of DefaultPreemption's PostFilter."""
-    into.ineligible_reason = ineligible_reason(pod, view, filtered)
+def _preempt(failure: FailedAttempt) -> PostFiltered:
+    pod, view, into = failure.pod, failure.view, failure.into
+    into.ineligible_reason = ineligible_reason(pod, view, failure.filtered)
     if into.ineligible_reason:
-        return unschedulable(f"preemption: {into.ineligible_reason}")
-    into.found = search(pod, view, filtered)
-    if not len(into.found.tied_rows):
-        return _no_candidate(tuple(into.found.failures()), view.nodes.alive_count)
-    return _ask_extenders(profile, pod, view, into) if profile.extenders else SUCCESS
+        return PostFiltered(unschedulable(f"preemption: {into.ineligible_reason}"))
+    found = failure.search(pod, view, failure.filtered)
+    if not len(found.tied_rows):
+        return PostFiltered(_no_candidate(tuple(found.failures()), view.nodes.alive_count), found)
+    if failure.profile.extenders and isinstance(found, Searched):
+        return _ask_extenders(failure, found)
+    return PostFiltered(SUCCESS, found)
 
 
-def _ask_extenders(profile: Profile, pod: PodInfo, view: View, into: PostFilterResult) -> Status:
+def _ask_extenders(failure: FailedAttempt, searched: Searched) -> PostFiltered:
     """The candidates that extenders leave. None of those who keep candidates has an extender that is interested."""
-    if not isinstance(into.found, Searched):
-        return SUCCESS
     try:
-        into.found = ask_extenders(profile.extenders, pod, view, into.found)
+        left = ask_extenders(failure.profile.extenders, failure.pod, failure.view, searched)
     except CycleError as error:
-        into.found = without_candidates(into.found, view)
-        return Status(Code.ERROR, (f"preemption: {error.message}",), DEFAULT_PREEMPTION)
-    into.refused_by_extenders = not len(into.found.tied_rows)
-    return unschedulable(f"preemption: {NO_CANDIDATE}") if into.refused_by_extenders else SUCCESS
+        status = Status(Code.ERROR, (f"preemption: {error.message}",), DEFAULT_PREEMPTION)
+        return PostFiltered(status, without_candidates(searched, failure.view))
+    failure.into.refused_by_extenders = not len(left.tied_rows)
+    if failure.into.refused_by_extenders:
+        return PostFiltered(unschedulable(f"preemption: {NO_CANDIDATE}"), left)
+    return PostFiltered(SUCCESS, left)
 
 
 @lru_cache(maxsize=1024)

@@ -8,8 +8,8 @@ from bayplan.core.actions import ClearNomination, Evict
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.plugins.dynamic_resources.claims import left_to
 from bayplan.core.snapshot import View
+from bayplan.model.resource_claims import left_to
 
 CONDITION_REASON = "PreemptionByScheduler"
 

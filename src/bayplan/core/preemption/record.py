@@ -13,8 +13,8 @@ import numpy as np
 
 from bayplan.core.columns.pods import NOT_STARTED
 from bayplan.core.filtering import PASSED, Filtered
+from bayplan.core.framework.contract import Found
 from bayplan.core.preemption.candidates import Candidates, DryRun
-from bayplan.core.preemption.post_filter import Found
 from bayplan.core.preemption.search import Searched
 from bayplan.core.preemption.select import START_TIME, CriterionStep
 from bayplan.core.snapshot import View

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from bayplan.core.framework.args import DEFAULT_PREEMPTION
 from bayplan.core.framework.extender import EXTENDER
 from bayplan.core.framework.requeue import ClusterEvent
-from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, is_about, judge
 from bayplan.core.queue.parked import Parked
 from bayplan.core.queue.queued_pod import Group, QueuedPod, Strategy
@@ -73,7 +73,7 @@ def _judge_group(
     going: Iterable[QueuedPod] = members.values()
     if len(members) > CROWD_MIN and not group.gating_plugin and EXTENDER not in group.rejectors:
         going = {speaker.key: speaker, **{key: members[key] for key in nominated() if key in members}}.values()
-    elif group.gating_plugin == PreemptionGate.name:
+    elif group.gating_plugin == DEFAULT_PREEMPTION:
         # Who waits for evictions is let in when they are answered, by the best of the wake-ups until then.
         going = [queued for queued in members.values() if queued.held_back < strategy]
     yield from ((queued, strategy) for queued in going if queued is not own)

@@ -21,7 +21,11 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, Unschedulable
 from bayplan.core.events import Event
-from bayplan.core.framework.contract import FilterPlugin, PreFilterPlugin, Reads
+from bayplan.core.framework.contract import (
+    FilterPlugin,
+    PreFilterPlugin,
+    Reads,
+)
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.timed_plugins import timed_profile
 from bayplan.core.framework.timing import Step, Stopwatch

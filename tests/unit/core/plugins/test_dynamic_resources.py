@@ -19,14 +19,19 @@ from tests.support.devices import (
     with_claims,
 )
 
+from bayplan.core.actions import DeallocateClaim, ReleaseClaim
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS
-from bayplan.core.framework.contract import PreScorePlugin, Ready, Skip
+from bayplan.core.framework.contract import (
+    PreScorePlugin,
+    Ready,
+    Skip,
+)
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.plugins.dynamic_resources import DynamicResources
 from bayplan.core.plugins.dynamic_resources.post_filter import deallocate
 from bayplan.core.release import V1_36
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.meta import Condition
 from bayplan.model.pod import (
     NodeSelector,
@@ -590,9 +595,9 @@ def test_devices_that_nobody_can_use_where_they_are_are_given_back(users: list[P
     codes = DynamicResources().filter(outcome.state, view, ALL_ROWS)
     given_back = deallocate(info, outcome.state, codes, V1_36)
     assert given_back.status.message == said
-    if given_back.write is not None:
-        assert given_back.write.status.allocation is None
-        assert given_back.write.status.reserved_for == []
+    is_given_back = said.startswith("deallocation")
+    freed = DeallocateClaim(info.key, info.uid, "default/c")
+    assert given_back.actions == ((freed,) if is_given_back else ())
 
 
 # ---------------------------------------------------------------- scores and reservations
@@ -707,7 +712,7 @@ def test_the_claim_for_extended_resources_is_made_for_the_pod() -> None:
     assert isinstance(outcome, Ready)
     said = deallocate(info, outcome.state, DynamicResources().filter(outcome.state, view, ALL_ROWS), V1_36)
     assert said.status.message == "deletion of ResourceClaim completed"
-    assert said.delete is claim
+    assert said.actions == (ReleaseClaim(info.key, info.uid, object_key(claim), delete=True),)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.support.caches import cache_of, raw_and_normal_scores
 
-from bayplan.core.framework.contract import FilterPlugin, NormalizePlugin, PreScorePlugin, ScorePlugin
+from bayplan.core.framework.contract import (
+    FilterPlugin,
+    NormalizePlugin,
+    PreScorePlugin,
+    ScorePlugin,
+)
 from bayplan.core.plugins.image_locality import ImageLocality, normalized_name, spread_size
 from bayplan.model.volumes import ImageVolumeSource, Volume
 from bayplan.testing.builders import NodeBuilder, node, pod

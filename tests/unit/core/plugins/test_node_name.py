@@ -6,7 +6,11 @@ import pytest
 from tests.support.caches import cache_of, prepared, verdicts
 
 from bayplan.core.columns import row_array
-from bayplan.core.framework.contract import SKIP, FilterPlugin, Ready
+from bayplan.core.framework.contract import (
+    SKIP,
+    FilterPlugin,
+    Ready,
+)
 from bayplan.core.framework.verdict import Code
 from bayplan.core.plugins.node_name import REASON, NarrowingNodeName, NodeName
 from bayplan.testing.builders import node, pod

@@ -8,7 +8,12 @@ from tests.support.caches import cache_of, prepared, verdicts
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array
-from bayplan.core.framework.contract import FilterPlugin, PreFilterPlugin, Ready, WhatIfPlugin
+from bayplan.core.framework.contract import (
+    FilterPlugin,
+    PreFilterPlugin,
+    Ready,
+    WhatIfPlugin,
+)
 from bayplan.core.framework.verdict import SUCCESS, unschedulable
 from bayplan.core.plugins.node_ports import NO_FREE_PORTS, NodePorts, PortsState
 from bayplan.core.snapshot import View

@@ -18,7 +18,13 @@ from bayplan.core.framework.args import (
     ScoringStrategy,
     ShapePoint,
 )
-from bayplan.core.framework.contract import FilterPlugin, PreFilterPlugin, PreScorePlugin, Ready, ScorePlugin
+from bayplan.core.framework.contract import (
+    FilterPlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    Ready,
+    ScorePlugin,
+)
 from bayplan.core.framework.verdict import SUCCESS, CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.node_resources_fit import (
     DEMANDS_MAX,

@@ -6,7 +6,13 @@ import pytest
 from tests.support.caches import cache_of, prepared, raw_and_normal_scores, verdicts
 
 from bayplan.core.columns import row_array
-from bayplan.core.framework.contract import FilterPlugin, NormalizePlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin
+from bayplan.core.framework.contract import (
+    FilterPlugin,
+    NormalizePlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    ScorePlugin,
+)
 from bayplan.core.framework.verdict import Code
 from bayplan.core.plugins.taint_toleration import REASON, TaintToleration
 from bayplan.testing.builders import NodeBuilder, node, pod

@@ -8,6 +8,8 @@ import pytest
 from tests.support.caches import cache_of
 from tests.support.preemption_attempts import built, default_profile
 
+from bayplan.config.loading import load_configuration
+from bayplan.config.releases import RELEASES
 from bayplan.core.filtering import filter_pod
 from bayplan.core.preemption.candidates import candidates_of, dry_run
 from bayplan.core.preemption.few_nodes import FewNodes, StillFailing, Tried, demands_alone
@@ -17,20 +19,23 @@ from bayplan.testing import builders as make
 NODES = 12
 
 
+@pytest.mark.parametrize("version", RELEASES)
 @pytest.mark.parametrize("seed", range(20))
-def test_the_same_victims_and_values_as_with_arrays(seed: int) -> None:
+def test_the_same_victims_and_values_as_with_arrays(seed: int, version: str) -> None:
     drawn = random.Random(seed)
     nodes = [make.node(f"n{number}").capacity(cpu="8", memory="8Gi", pods=20) for number in range(NODES)]
     pods = []
     for number in range(NODES * 12):
         pod = make.pod(f"p{number}").cpu(f"{drawn.choice([100, 500, 900])}m").memory(drawn.choice(["128Mi", "1Gi"]))
-        pod = pod.priority(drawn.choice([0, 0, 0, 5, 50])).labels(app=drawn.choice("abc"))
+        pod = pod.priority(drawn.choice([0, 0, 0, 5, 50])).labels(app=drawn.choice("abc"), team=drawn.choice("xy"))
         pods.append(pod.running(f"n{number % NODES}", since=f"2026-01-0{drawn.choice([1, 2, 3])}T00:00:00Z"))
     budgets = [make.budget(f"b-{app}").selects(app=app).allows(drawn.choice([0, 1, 9])) for app in "ab"]
-    cache = cache_of(*map(built, (*nodes, *pods, *budgets)))
+    budgets.append(make.budget("a-team").selects(team="x").allows(drawn.choice([0, 2])))  # first, by name
+    gates = load_configuration(None, release=RELEASES[version]).gates
+    cache = cache_of(*map(built, (*nodes, *pods, *budgets)), gates=gates)
     asking = cache.info(make.pod("x").cpu("6").memory("2Gi").priority(10).obj())
     view = cache.view()
-    filtered = filter_pod(default_profile(), asking, view)
+    filtered = filter_pod(default_profile(version), asking, view)
     demands = demands_alone(filtered)
     assert demands is not None
     rows = view.nodes.alive.nonzero()[0]

@@ -19,8 +19,9 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import NeedsPreemption, Unschedulable
-from bayplan.core.framework.contract import OWN_PODS_DECIDE, Reads
+from bayplan.core.framework.contract import Reads
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.speed_hints import OWN_PODS_DECIDE
 from bayplan.core.framework.verdict import CycleError, Status, unschedulable
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.prepare import make_room

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from tests.support.preemption_attempts import default_profile, tried
 from tests.unit.core.preemption.test_potential import RejectsAll
 
 import bayplan
-from bayplan.core.framework.args import DefaultPreemptionArgs
+from bayplan.core.actions import Emit
+from bayplan.core.columns import row_array
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.args import DEFAULT_PREEMPTION, DefaultPreemptionArgs
+from bayplan.core.framework.contract import (
+    Failure,
+    PostFiltered,
+    Proposal,
+)
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import SUCCESS, Code, Status
-from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
+from bayplan.core.framework.verdict import SUCCESS, Code, Status, unschedulable
+from bayplan.core.snapshot import View
 from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource, Volume
 from bayplan.testing.builders import budget, csi_node, node, pod
 from bayplan.testing.pods import PodBuilder
@@ -27,6 +35,12 @@ def wanting(cpu: str = "4") -> PodBuilder:
 
 def on(where: str, name: str = "", priority: int = 10, cpu: str = "1") -> PodBuilder:
     return pod(name or f"on-{where}").cpu(cpu).priority(priority).running(where)
+
+
+def asking(*names: str) -> Profile:
+    """Asks these PostFilter plugins, in this order."""
+    known = {plugin.name: plugin for plugin in default_profile().post_filter}
+    return replace(default_profile(), post_filter=tuple(known[name] for name in names))
 
 
 # Messages.
@@ -151,21 +165,100 @@ def test_errors_are_put_together(names: list[str], expected: str) -> None:
         (("DynamicResources",), "no new claims to deallocate", False),
         (("DefaultPreemption",), "", True),
         (("DefaultPreemption", "DynamicResources"), "", True),
-        (("Unknown", "DefaultPreemption"), "", True),
     ],
 )
 def test_the_profile_says_who_is_asked(plugins: tuple[str, ...], message: str, ran: bool) -> None:
-    done = tried(wanting(), node("n"), on("n"), profile=replace(default_profile(), post_filter=plugins))
+    done = tried(wanting(), node("n"), on("n"), profile=asking(*plugins))
     assert (done.result.message, done.result.found is not None) == (message, ran)
 
 
 def test_reasons_stand_in_the_order_of_the_plugins() -> None:
-    profile = replace(default_profile(), post_filter=("DefaultPreemption", "DynamicResources"))
+    profile = asking("DefaultPreemption", "DynamicResources")
     done = tried(wanting().never_preempts(), node("n"), on("n"), profile=profile)
     assert done.result.status.reasons == (
         "preemption: not eligible due to preemptionPolicy=Never.",
         "no new claims to deallocate",
     )
+
+
+# Plugins of one's own.
+
+
+class Replacing:
+    """Evicts one pod by name, if that helps; its own reason says when it does not."""
+
+    name: ClassVar[str] = "Replacing"
+
+    def __init__(self, victim: str) -> None:
+        self.victim = victim
+
+    def post_filter(self, pod: PodInfo, view: View, failure: Failure) -> PostFiltered:
+        victims = row_array([view.pods.rows_by_key[f"default/{self.victim}"]])
+        node_row = view.pods.node_rows.item(victims[0])
+        noted = (Emit(pod.key, pod.uid, "Normal", "Looked", "Scheduling", self.victim),)
+        if failure.fits_without(node_row, victims):
+            return PostFiltered(SUCCESS, Proposal(node_row, victims), noted)
+        return PostFiltered(unschedulable(f"not even without {self.victim}"), actions=noted)
+
+
+class Failing:
+    name: ClassVar[str] = "Failing"
+
+    def post_filter(self, pod: PodInfo, view: View, failure: Failure) -> PostFiltered:
+        return PostFiltered(Status(Code.ERROR, ("out of order",)))
+
+
+class Telling:
+    """Says what it sees of a plugin."""
+
+    name: ClassVar[str] = "Telling"
+
+    def post_filter(self, pod: PodInfo, view: View, failure: Failure) -> PostFiltered:
+        codes = failure.codes_of("NodeName").tolist()
+        reached = [failure.state_of(name) is not None for name in ("NodeResourcesFit", "Unheard")]
+        return PostFiltered(unschedulable(f"{codes} {reached}"))
+
+
+def own(*plugins: Any) -> Profile:
+    return replace(default_profile(), post_filter=plugins)
+
+
+def test_a_plugin_may_propose_a_node_and_who_has_to_leave_it() -> None:
+    """Priorities are no concern of the core's then."""
+    done = tried(wanting(), node("n"), on("n", "big", priority=200, cpu="3"), profile=own(Replacing("big")))
+    assert done.result.status.ok
+    assert done.selected == ["n"]
+    assert done.result.found is not None
+    assert done.pods(done.result.found.victims_on(done.view.nodes.rows_by_name["n"])) == ["big"]
+    assert [action.note for action in done.result.actions if isinstance(action, Emit)] == ["big"]
+
+
+def test_where_it_does_not_help_the_next_plugin_is_asked_and_actions_are_kept() -> None:
+    things: list[Any] = [node("n"), on("n", "small", priority=200), on("n", "other", cpu="2")]
+    known = {plugin.name: plugin for plugin in default_profile().post_filter}
+    done = tried(wanting("3"), *things, profile=own(Replacing("small"), known[DEFAULT_PREEMPTION]))
+    assert done.result.status.ok
+    assert done.candidates == {"n": ["other"]}
+    assert len(done.result.actions) == 1
+    alone = tried(wanting("3"), *things, profile=own(Replacing("small")))
+    assert alone.result.message == "not even without small"
+    assert alone.result.found is None
+
+
+def test_a_plugin_that_fails_ends_the_chain() -> None:
+    done = tried(wanting(), node("n"), on("n"), profile=own(Failing(), Replacing("on-n")))
+    assert done.result.status == Status(Code.ERROR, ("out of order",), "Failing")
+
+
+def test_a_plugin_sees_states_and_codes_of_others() -> None:
+    done = tried(wanting().node("m"), node("n"), node("o").unschedulable(), profile=own(Telling()))
+    assert done.result.message == "[1] [True, False]"
+
+
+def test_no_node_fits_without_anybody_when_it_was_not_looked_at() -> None:
+    waits = wanting().claim("missing")
+    done = tried(waits, node("n"), on("n"), profile=own(Replacing("on-n")))
+    assert done.result.message == "not even without on-n"
 
 
 # How early the search ends.

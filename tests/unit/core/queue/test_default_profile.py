@@ -18,13 +18,13 @@ from tests.unit.core.queue.stage import (
 
 from bayplan.core.framework.requeue import ClusterEvent
 from bayplan.core.lifecycle import PodState
-from bayplan.core.plugins.default_preemption import DefaultPreemption
 from bayplan.core.plugins.priority_sort import PrioritySort
+from bayplan.core.preemption.gate import PreemptionGate
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.hints import QueueProfile
 from bayplan.testing.builders import node, pod
 
-PROFILE = QueueProfile.of(default_profile(), others=[DefaultPreemption(), Silent()])
+PROFILE = QueueProfile.of(default_profile(), others=[PreemptionGate(lambda key: False), Silent()])
 #: Says nothing of cluster events, and so hears of nearly all. Plugins that only score never reject: they hear of none.
 SILENT = {"Silent"}
 

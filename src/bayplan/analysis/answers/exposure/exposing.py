@@ -19,7 +19,6 @@ from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.core.columns import row_array
 from bayplan.core.columns.resources import PODS_NAME
 from bayplan.core.preemption.budgets import is_covered
-from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
@@ -36,7 +35,7 @@ class Exposing:
         self._cache = asking.cache()
         self._view = self._cache.view()
         profiles = list(asking.profiles.values())
-        preempting = [profile for profile in profiles if DEFAULT_PREEMPTION in profile.post_filter]
+        preempting = [profile for profile in profiles if profile.preempts]
         self._preempts = bool(preempting)
         self._probing = Probing(self._cache, [*preempting, *profiles][0])
         objects = asking.cluster.objects

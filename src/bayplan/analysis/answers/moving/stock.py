@@ -23,7 +23,11 @@ from bayplan.controllers.ownership import controller_reference
 from bayplan.core.columns import BoolArray, IntArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import filter_states, run_filters, run_pre_filters
-from bayplan.core.framework.contract import SKIP, FilterPlugin, Reads
+from bayplan.core.framework.contract import (
+    SKIP,
+    FilterPlugin,
+    Reads,
+)
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit

@@ -10,7 +10,6 @@ Upstream: plugins/dynamicresources (v1.36).
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -23,16 +22,19 @@ from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import DynamicResourcesArgs
 from bayplan.core.framework.contract import (
     SKIP,
+    Failure,
+    GroupFailure,
     Pending,
     Placement,
+    PostFiltered,
     PreFiltered,
     Reads,
     Ready,
-    SelectiveScorePlugin,
     default_normalize,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.verdict import SUCCESS, CycleError, Status, unresolvable
+from bayplan.core.framework.speed_hints import SelectiveScorePlugin
+from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.dynamic_resources.allocation import AllocationError, Search
 from bayplan.core.plugins.dynamic_resources.binding_conditions import (
     is_in_vain,
@@ -44,7 +46,6 @@ from bayplan.core.plugins.dynamic_resources.claims import (
     claims_of,
     is_reserved_for,
     reserved_for,
-    with_status,
 )
 from bayplan.core.plugins.dynamic_resources.counting import ALTERNATIVES_MAX
 from bayplan.core.plugins.dynamic_resources.extended import (
@@ -68,8 +69,17 @@ from bayplan.core.plugins.dynamic_resources.hints import (
     after_devices_exchanged,
     after_own_claims_made,
 )
+from bayplan.core.plugins.dynamic_resources.post_filter import deallocate, nothing_to_deallocate
 from bayplan.core.plugins.dynamic_resources.requests import Plan, plan_of
 from bayplan.core.plugins.dynamic_resources.results import allocation_result
+from bayplan.core.plugins.dynamic_resources.state import (
+    CANNOT_FIT,
+    CLAIM_BITS,
+    NOT_AVAILABLE,
+    STALE_CLAIM,
+    DeviceState,
+    Group,
+)
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
 from bayplan.model.fingerprint import digest
@@ -78,53 +88,32 @@ from bayplan.model.resource_claims import (
     CLAIM_FINALIZER,
     ResourceClaim,
     ResourceClaimStatus,
+    with_status,
 )
 from bayplan.model.selectors import SelectorError
 
 DYNAMIC_RESOURCES = "DynamicResources"
-
-#: Failure codes; those of the allocation itself come first (`findings`). Above NOT_AVAILABLE one bit for each claim.
-STALE_CLAIM, CANNOT_FIT, NOT_AVAILABLE = 4, 5, 8
-CLAIM_BITS = 4
 REASONS = {
     CANNOT_ALLOCATE: "cannot allocate all claims",
     INVALID_POOLS: "invalid resource pools were encountered",
     STALE_CLAIM: "cannot schedule extended resource claim",
     CANNOT_FIT: "cannot fit resource",
 }
+#: What PostFilter says when PreFilter was never reached: its state cannot be found.
+STATE_NOT_FOUND = "not found"
 NOT_AVAILABLE_REASON = "resourceclaim not available on the node"
-
-
-@dataclass(slots=True, eq=False)
-class Group:
-    """Nodes on which the same claims have to be served: they differ in which extended resources they offer."""
-
-    mask: BoolArray | None  # (nodes,); None for all
-    plan: Plan
-
-
-@dataclass(slots=True, eq=False)
-class DeviceState:
-    """What has to be done for the pod."""
-
-    claims: list[ResourceClaim]  # those the pod names
-    extended: ResourceClaim | None = None  # the one the scheduler has written, or would write
-    groups: list[Group] = field(default_factory=list)  # empty when no claim needs devices
-    misfits: BoolArray | None = None  # (nodes,) nodes that do not know an extended resource without a class
-    unavailable: IntArray | None = None  # (nodes,) a bit for each claim whose devices cannot be used there
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether the scheduler wrote a claim in an earlier attempt, which is of no use any more."""
-        return self.extended is not None and self.extended.metadata.name != UNWRITTEN
 
 
 class DynamicResources(SelectiveScorePlugin):
     """Filters and scores nodes by the devices they can give."""
 
     name: ClassVar[str] = DYNAMIC_RESOURCES
+    without_pre_filter: ClassVar[str] = STATE_NOT_FOUND
+    scores_unprepared: ClassVar[bool] = True
+    looks_up: ClassVar[frozenset[str]] = frozenset({"ResourceClaim", "DeviceClass", "ResourceSlice"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
+    sees_shape_only: ClassVar[bool] = True  # a pod that shares answers has no claims
 
     def __init__(self, args: DynamicResourcesArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.binding_timeout_ns = (args or DynamicResourcesArgs()).binding_timeout_ns
@@ -182,7 +171,7 @@ class DynamicResources(SelectiveScorePlugin):
 
     def filter(self, state: DeviceState | PodInfo, view: View, rows: Rows) -> IntArray:
         if isinstance(state, PodInfo):  # a profile that leaves out pre_filter
-            raise CycleError(self.name, "not found")
+            raise CycleError(self.name, STATE_NOT_FOUND)
         codes: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
         if state.is_stale:
             return codes[rows] + STALE_CLAIM
@@ -212,6 +201,23 @@ class DynamicResources(SelectiveScorePlugin):
 
     def explain_failure(self, state: DeviceState, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(NOT_AVAILABLE_REASON if code & NOT_AVAILABLE else REASONS[code])
+
+    def post_filter(self, pod: PodInfo, view: View, failure: Failure) -> PostFiltered:
+        state = failure.state_of(self.name)
+        if state is None:
+            return PostFiltered(Status(Code.ERROR, (STATE_NOT_FOUND,), self.name))
+        release = view.objects.gates.release
+        if not isinstance(state, DeviceState):
+            return nothing_to_deallocate(release)
+        return deallocate(pod, state, failure.codes_of(self.name), release)
+
+    def pod_group_post_filter(self, failure: GroupFailure) -> Status:
+        """The claims of the pods stay as they are."""
+        if failure.needs_one_domain:
+            return unschedulable()
+        if not failure.reached(self.name):
+            return Status(Code.ERROR, (STATE_NOT_FOUND,), self.name)
+        return unschedulable("deallocation and deletion of ResourceClaims completed")
 
     def tells_nodes_apart(self, pod: PodInfo) -> bool:
         return self._gates.dra_prioritized_list and bool(pod.spec.resource_claims)

@@ -8,15 +8,14 @@ Upstream: dynamic-resource-allocation/resourceclaim/resourceclaim.go (v1.36).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.model.pod import PodResourceClaim
 from bayplan.model.resource_claims import (
-    CLAIM_FINALIZER,
     ResourceClaim,
     ResourceClaimConsumerReference,
     ResourceClaimStatus,
+    with_status,
 )
 
 
@@ -78,19 +77,3 @@ def reserved_for(claim: ResourceClaim, pod: PodInfo) -> ResourceClaim:
             devices=claim.status.devices,
         ),
     )
-
-
-def left_to(claim: ResourceClaim, users: list[ResourceClaimConsumerReference]) -> ResourceClaim:
-    """The claim when only these are left of its users; with the last one its devices go, if they were protected."""
-    if users or CLAIM_FINALIZER not in claim.metadata.finalizers:
-        status = claim.status
-        return with_status(
-            claim, ResourceClaimStatus(allocation=status.allocation, reserved_for=users, devices=status.devices)
-        )
-    return with_status(claim, ResourceClaimStatus())
-
-
-def with_status(claim: ResourceClaim, status: ResourceClaimStatus) -> ResourceClaim:
-    changed = copy(claim)
-    changed.status = status
-    return changed

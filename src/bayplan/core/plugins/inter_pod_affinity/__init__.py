@@ -13,8 +13,15 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import InterPodAffinityArgs
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, SelectiveScorePlugin, Skip
+from bayplan.core.framework.contract import (
+    SKIP,
+    PreFiltered,
+    Reads,
+    Ready,
+    Skip,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
+from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.inter_pod_affinity import complete_hints, filtering, hints, scoring
 from bayplan.core.plugins.inter_pod_affinity.filtering import FilterState
@@ -40,6 +47,9 @@ class InterPodAffinity(SelectiveScorePlugin):
     """Keeps required terms, the pod's and those of the pods that run, and prefers what they all prefer."""
 
     name: ClassVar[str] = "InterPodAffinity"
+    without_pre_filter: ClassVar[str] = 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
+    without_pre_score: ClassVar[str] = 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
+    looks_up: ClassVar[frozenset[str]] = frozenset({"Namespace"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 

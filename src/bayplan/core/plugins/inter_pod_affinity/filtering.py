@@ -20,7 +20,7 @@ from bayplan.core.columns.counters import NodeCounts, PodCounter
 from bayplan.core.columns.labels import NodeLabels
 from bayplan.core.columns.shapes import PodShape
 from bayplan.core.columns.terms import TermKind
-from bayplan.core.framework.contract import OWN_PODS_DECIDE, UNFORESEEN
+from bayplan.core.framework.speed_hints import OWN_PODS_DECIDE, UNFORESEEN
 from bayplan.core.plugins.inter_pod_affinity.counting import DomainCounts, meant_by
 from bayplan.core.snapshot import View
 

@@ -13,8 +13,15 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import PodTopologySpreadArgs
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, SelectiveScorePlugin, Skip
+from bayplan.core.framework.contract import (
+    SKIP,
+    PreFiltered,
+    Reads,
+    Ready,
+    Skip,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
+from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.pod_topology_spread import filtering, hints, scoring
 from bayplan.core.plugins.pod_topology_spread.constraints import (
@@ -41,6 +48,9 @@ class PodTopologySpread(SelectiveScorePlugin):
     """Rejects nodes whose domain is too full already, and prefers those in the emptier ones."""
 
     name: ClassVar[str] = "PodTopologySpread"
+    without_pre_filter: ClassVar[str] = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
+    without_pre_score: ClassVar[str] = 'error reading "PreScorePodTopologySpread" from cycleState: not found'
+    looks_up: ClassVar[frozenset[str]] = frozenset({"Service", "ReplicationController", "ReplicaSet", "StatefulSet"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 

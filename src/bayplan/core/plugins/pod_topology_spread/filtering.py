@@ -17,7 +17,7 @@ from bayplan.core.columns import ABSENT, ALL_ROWS, BoolArray, IdArray, IntArray,
 from bayplan.core.columns.counters import PodCounter
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.shapes import PodInfo, PodShape
-from bayplan.core.framework.contract import UNFORESEEN
+from bayplan.core.framework.speed_hints import UNFORESEEN
 from bayplan.core.plugins.pod_topology_spread.constraints import (
     SpreadConstraint,
     counts_everywhere,
