@@ -65,7 +65,9 @@ def fidelity_text(found: Fidelity) -> str:
     text += f"{_share(found.alike_node, found.placed)} that or one that differs only in its name. "
     if found.started:
         within = _share(found.started_within_second, found.started)
-        text += f"{counted(found.started, 'pod')} started; {within} did so here within a second of then. "
+        as_soon = _share(found.started_as_soon, found.started)
+        text += f"{counted(found.started, 'pod')} started; {within} did so here within a second of then, {as_soon} "
+        text += "as long after they were created, to a second. "
     if found.preempted or found.preempted_here:
         text += f"{counted(found.preempted, 'pod')} were preempted; {found.preempted_here:,} are here, "
         text += f"{found.preempted_both:,} of them the same."

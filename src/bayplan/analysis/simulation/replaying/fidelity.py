@@ -23,7 +23,7 @@ def compared(recorded: Sequence[PodRow], run: Sequence[PodRow], node_kinds: Mapp
     """Counts of the pods that found a node while it was recorded; `node_kinds` is equal for nodes that are alike."""
     pairs = list(_matched(recorded, run))
     placed = [(was, now) for was, now in pairs if was.bound and now.node is not None]
-    started = [(was.started, now.started) for was, now in pairs if was.bound and was.started is not None]
+    started = [(was, now) for was, now in pairs if was.bound and was.started is not None and now.started is not None]
 
     def is_alike(was: PodRow, now: PodRow) -> bool:
         kind = node_kinds.get(was.node or "")
@@ -35,11 +35,20 @@ def compared(recorded: Sequence[PodRow], run: Sequence[PodRow], node_kinds: Mapp
         same_node=sum(1 for was, now in placed if was.node == now.node),
         alike_node=sum(1 for was, now in placed if is_alike(was, now)),
         started=sum(1 for row in recorded if row.bound and row.started is not None),
-        started_within_second=sum(1 for was, now in started if now is not None and abs(was - now) <= _WITHIN_S),
+        started_within_second=sum(_differ_little(was.started, now.started) for was, now in started),
+        started_as_soon=sum(_differ_little(_start_delay(was), _start_delay(now)) for was, now in started),
         preempted=sum(map(_is_preempted, recorded)),
         preempted_here=sum(map(_is_preempted, run)),
         preempted_both=sum(1 for was, now in pairs if _is_preempted(was) and _is_preempted(now)),
     )
+
+
+def _differ_little(was: float | None, now: float | None) -> bool:
+    return was is not None and now is not None and abs(was - now) <= _WITHIN_S
+
+
+def _start_delay(row: PodRow) -> float | None:
+    return None if row.started is None else row.started - row.created
 
 
 def _matched(recorded: Sequence[PodRow], run: Sequence[PodRow]) -> Iterator[_Pair]:

@@ -275,6 +275,7 @@ class Fidelity(JsonStruct):
     alike_node: int  # the same node, or one that differs from it in nothing but its name
     started: int  # those that were seen running
     started_within_second: int  # those that ran within a second of then
+    started_as_soon: int  # those that ran as long after they were created, to a second: whoever created them
     preempted: int  # of all pods
     preempted_here: int
     preempted_both: int
