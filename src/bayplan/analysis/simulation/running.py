@@ -121,7 +121,7 @@ class Simulation:
         self._interrupts = Interrupts()
         self._refusals: dict[str, str] = {}  # why pending pods were last refused
         draws = Draws(self.options.seed, self.options.latencies)
-        self._lives = None if recorded is None else LivesAgain(recorded.lives, draws)
+        self._lives = None if recorded is None else LivesAgain(recorded.lives, draws, self.started_at)
         self._controllers = standard_controllers(draws, _kubelet_for(self._lives))
         added = missing_default_class(all_objects(cluster.objects, planned))
         with locating(cluster.sources):
@@ -177,18 +177,17 @@ class Simulation:
         self.world = SimulatedWorld(
             store,
             scheduler,
-            [*self._controllers, *self._listeners()],
+            self._everybody(),
             draws,
             started_at=self.started_at,
             on_event=self._journal.event if self._journal is not None else None,
             on_decision=self._decided,
         )
 
-    def _listeners(self) -> list[Controller]:
-        if self._lives is None:
-            return [self.listener]
-        self._lives.ledger = self.listener.pods
-        return [self.listener, self._lives]
+    def _everybody(self) -> list[Controller]:
+        """Kubelets ask for the lives of running pods as soon as they hear of them."""
+        before: list[Controller] = [] if self._lives is None else [self._lives]
+        return [*before, *self._controllers, self.listener]
 
     def _connected(self, configuration: Configuration, store: Store) -> tuple[HttpExtender, ...]:
         """The extenders that are asked; each answer goes into the journal."""

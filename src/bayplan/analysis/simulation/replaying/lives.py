@@ -68,12 +68,12 @@ def _between(since: float, until: float) -> int:
 
 
 class LivesAgain:
-    """Who lives which life in one run: a controller that only listens, and what kubelets ask."""
+    """Who lives which life in one run: what kubelets ask, and a controller that only listens, before they do."""
 
     name: ClassVar[str] = "recorded lives"
-    watches: ClassVar[frozenset[str]] = frozenset({"Pod"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Pod", "ReplicaSet"})
 
-    def __init__(self, lives: RecordedLives, otherwise: Delays) -> None:
+    def __init__(self, lives: RecordedLives, otherwise: Delays, started_at: int) -> None:
         self._usual = lives.usual_run_ns
         self._otherwise = otherwise
         self._by_key = {key: deque(found) for key, found in lives.by_key.items()}
@@ -81,16 +81,15 @@ class LivesAgain:
         self._taken: set[int] = set()  # ids of lives, which the recording keeps alive
         self._lives = lives
         self._given: dict[str, tuple[Life, str]] = {}  # by uid, with the workload
-        self.ledger: PodLedger | None = None
-        """Of the run; it hears of pods first."""
+        self._ledger = PodLedger(started_at)
 
     def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
-        pod = change.new
+        pod, ledger = change.new, self._ledger
+        ledger.observe(change)
         if not isinstance(pod, Pod):
             return
         if change.type == ADDED:
-            assert self.ledger is not None
-            owner = self.ledger.pods[self.ledger.rows[pod.metadata.uid]].owner
+            owner = ledger.pods[ledger.rows[pod.metadata.uid]].owner
             life = self._next(self._by_key.get(f"{pod.metadata.namespace}/{pod.metadata.name}"))
             life = life or self._next(self._by_owner.get(owner) if owner else None)
             if life is not None or owner:

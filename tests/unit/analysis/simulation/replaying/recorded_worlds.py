@@ -60,9 +60,9 @@ class _RecordedSimulation(Simulation):
         self.writer = RecordingWriter(str(path), {"kubernetesVersion": "v1.37.0"})
         super().__init__(*arguments)
 
-    def _listeners(self) -> list[Controller]:
+    def _everybody(self) -> list[Controller]:
         self.watching = _Watching(self.writer, self.started_at)
-        return [*super()._listeners(), self.watching]
+        return [*super()._everybody(), self.watching]
 
 
 def record(path: Path, cluster: Cluster, plans: Sequence[Plan] = (), **options: Any) -> SimulationResult:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from bayplan.analysis.simulation.recording.pod_ledger import PodLedger
 from bayplan.analysis.simulation.replaying.lives import LivesAgain, RecordedLives, ran_before
 from bayplan.analysis.simulation.results.run_format import Cause, End, PodRow
 from bayplan.controllers.delays import FixedDelays
@@ -37,12 +36,9 @@ def pod(name: str, *, owner: str = "train", annotations: dict[str, str] | None =
 
 def lived(lives: RecordedLives, *pods: Any) -> LivesAgain:
     """The lives of these new pods."""
-    again = LivesAgain(lives, FixedDelays())
-    again.ledger = PodLedger(0)
+    again = LivesAgain(lives, FixedDelays(), 0)
     for one in pods:
-        change = WatchEvent(ADDED, "Pod", None, one, 1, 0)
-        again.ledger.observe(change)
-        again.observe(change, 0)
+        again.observe(WatchEvent(ADDED, "Pod", None, one, 1, 0), 0)
     return again
 
 

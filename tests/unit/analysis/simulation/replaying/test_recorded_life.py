@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.unit.analysis.recordings.histories import end_of
 from tests.unit.analysis.simulation.worlds import after, cluster, nodes, objects, pattern, workload
 
 import bayplan
 from bayplan.analysis.recordings.disguise import write_anonymized
+from bayplan.analysis.recordings.reader import RecordingReader
+from bayplan.analysis.recordings.writer import RecordingWriter
 from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
@@ -28,6 +31,7 @@ from bayplan.analysis.simulation.replaying.recorded_life import load_recording
 from bayplan.analysis.simulation.results.run_format import End
 from bayplan.controllers.nodes.kubelet import RUN_SECONDS
 from bayplan.model.node import Taint
+from bayplan.model.time_units import SECOND
 from bayplan.testing import builders as make
 
 from .recorded_worlds import record
@@ -112,6 +116,26 @@ def test_run_times_are_those_of_the_recording(tmp_path: Path) -> None:
         assert pod.ended is not None
         assert pod.started is not None
         assert pod.ended - pod.started == pytest.approx(90, abs=0.01)
+
+
+def test_pods_that_ran_at_first_end_when_they_did(tmp_path: Path) -> None:
+    """A recorder that comes while they run, to a Job whose template says nothing of how long that takes."""
+    record(tmp_path / "a", cluster(*nodes(3)), [after(0, Apply(objects(JOB)))], until_ns=200 * SECOND)
+    reader = RecordingReader(str(tmp_path / "a"))
+    happenings = list(reader)
+    at_first = [happening for happening in happenings if happening.at <= reader.started_at + 20 * SECOND]
+    later = RecordingWriter(str(tmp_path / "b"), {})
+    known = end_of(reader.objects, [happening.event for happening in at_first])
+    for obj in known.values():
+        obj.metadata.annotations.clear()
+    later.begin(known.values(), at_first[-1].at)
+    for happening in happenings[len(at_first) :]:
+        later.event(happening.event, happening.at)
+    later.close(reader.ended_at)
+    now = bayplan.simulate(recording=tmp_path / "b")
+    assert [pod.end for pod in now.run.pods] == [End.FINISHED] * 3
+    recorded = {pod.key: pod.ended for pod in load_recording(tmp_path / "b").rows}
+    assert {pod.key: pod.ended for pod in now.run.pods} == pytest.approx(recorded, abs=0.01)
 
 
 def test_other_nodes_take_the_pods(tmp_path: Path) -> None:
