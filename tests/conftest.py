@@ -1,7 +1,7 @@
 """What every test may use: the shared reference data, and hypothesis profiles.
 
 Recordings of the real scheduler and API server are in the repository. Manifests, traces and clusters of other people
-are not ours to publish: they lie beside it, and tests that need them ask for `shared` and are skipped without it.
+are not ours to publish: they lie beside it, and tests that need them ask for `shared` and are left out without it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -36,13 +37,29 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+#: Files that others have published, and that are theirs to distribute.
+PUBLISHED = REPOSITORY_ROOT.parent / "shared"
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of reference data beside the repository."""
-    folder = REPOSITORY_ROOT.parent / "shared"
-    if not folder.is_dir():
-        pytest.skip("no reference data: the folder `shared` is not beside the repository")
-    return folder
+    """The folder of published files beside the repository; without it, tests that ask for it are left out."""
+    return PUBLISHED
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of published files are a suite of their own for those who have the files."""
+    if PUBLISHED.is_dir():
+        return
+    about_published = [each for each in items if isinstance(each, pytest.Function) and "shared" in each.fixturenames]
+    if about_published:
+        config.hook.pytest_deselected(items=about_published)
+        items[:] = [each for each in items if each not in set(about_published)]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if not PUBLISHED.is_dir():
+        terminalreporter.write_line(f"Tests of published files are left out: there is no folder {PUBLISHED}.")
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from bayplan.core.decision import Fits
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
@@ -110,7 +110,7 @@ def waiting_in_vain(store: Store, profiles: Mapping[str, Profile], gates: Featur
     for pod in waiting_pods(store):
         info = cache.info(pod)
         profile = profiles.get(info.scheduler_name)
-        if profile is None or not may_enter(profile.pre_enqueue, info).ok:
+        if profile is None or not run_pre_enqueue(profile.pre_enqueue, info).ok:
             continue
         try:
             choice = decider.decide(info, cache.view())

@@ -29,10 +29,10 @@ from tests.support.examples import examples
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.audit.audited import Audited
-from bayplan.analysis.answers.audit.elsewhere import Elsewhere
+from bayplan.analysis.answers.audit.certain_fits import CertainFits
+from bayplan.analysis.answers.audit.certain_misfits import CertainMisfits
 from bayplan.analysis.answers.audit.impossible import impossible_findings
 from bayplan.analysis.answers.audit.node_failures import node_failure_findings
-from bayplan.analysis.answers.audit.nowhere import Nowhere
 from bayplan.analysis.cluster import Cluster
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
@@ -150,7 +150,7 @@ def roomy_clusters(draw: st.DrawFn) -> list[Object]:
 def test_nodes_that_need_no_trial_would_have_found_nothing(objects: list[Object]) -> None:
     audited = Audited(Asking.about(Cluster(objects)))
     quickly = list(node_failure_findings(audited))
-    with patch.object(Elsewhere, "may_be_sure", return_value=False) as asked:
+    with patch.object(CertainFits, "may_be_sure", return_value=False) as asked:
         tried = list(node_failure_findings(audited))
     assert asked.called
     assert quickly == tried
@@ -180,13 +180,13 @@ def test_pods_that_need_no_try_would_have_found_no_place(objects: list[Object]) 
     audited = Audited(Asking.about(Cluster(objects)))
     answers: list[bool] = []
 
-    def note(self: Nowhere, info: PodInfo, without: str = "", is_sure: Any = Nowhere.is_sure) -> bool:
+    def note(self: CertainMisfits, info: PodInfo, without: str = "", is_sure: Any = CertainMisfits.is_sure) -> bool:
         answers.append(is_sure(self, info, without))
         return answers[-1]
 
-    with patch.object(Nowhere, "is_sure", note):
+    with patch.object(CertainMisfits, "is_sure", note):
         quickly = list(node_failure_findings(audited))
-    with patch.object(Nowhere, "is_sure", return_value=False):
+    with patch.object(CertainMisfits, "is_sure", return_value=False):
         tried = list(node_failure_findings(audited))
     assert quickly == tried
     event(f"sure: {min(sum(answers), 3)}, findings: {min(len(tried), 3)}")
@@ -210,7 +210,7 @@ def workloads(draw: st.DrawFn) -> list[Object]:
 def test_workloads_that_need_no_trial_would_have_found_nothing(objects: list[Object]) -> None:
     audited = Audited(Asking.about(Cluster(objects)))
     quickly = list(impossible_findings(audited))
-    with patch.object(Elsewhere, "all_fit", return_value=False) as asked:
+    with patch.object(CertainFits, "all_fit", return_value=False) as asked:
         tried = list(impossible_findings(audited))
     assert asked.called
     assert quickly == tried

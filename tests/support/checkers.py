@@ -18,7 +18,7 @@ from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.lifecycle import PodState
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import HOLDING, Objects
 from bayplan.model.kinds import Object, object_key
@@ -199,7 +199,7 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
         info = cache.info(queued.pod)
         if queued.state is PodState.GATED:
             profile = scheduler.profiles[info.scheduler_name]
-            assert not may_enter(profile.pre_enqueue, info).ok, f"{queued.key} waits though no gate is shut"
+            assert not run_pre_enqueue(profile.pre_enqueue, info).ok, f"{queued.key} waits though no gate is shut"
             continue
         if queued.state is PodState.UNSCHEDULABLE and not exempt.isdisjoint(queued.rejectors):
             continue

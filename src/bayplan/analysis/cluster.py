@@ -26,7 +26,7 @@ from bayplan.config.registry import build_profiles
 from bayplan.config.releases import NEWEST_RELEASE, ChosenRelease, KubernetesRelease, next_to, release_named
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
@@ -115,7 +115,9 @@ class Cluster(Shown, ClusterObjects):
             info = cache.info(self.claiming(pending, cache))
             view = cache.view()
             found = attempt(profile, info, view)
-        return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
+        return PodExplanation(
+            wanted.subject, Explanation(found, view, run_pre_enqueue(profile.pre_enqueue, info)), profile
+        )
 
     def explain_group(
         self,

@@ -31,7 +31,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.profile import Profile
 from bayplan.core.groups.member import Member
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object, object_key
@@ -143,7 +143,7 @@ class ClusterObjects:
             if profile is None:
                 found.foreign[key] = pod.spec.scheduler_name
                 continue
-            admitted = may_enter(profile.pre_enqueue, infos[key])
+            admitted = run_pre_enqueue(profile.pre_enqueue, infos[key])
             if admitted.ok or gated:
                 found.keys.append(key)
             else:
@@ -396,7 +396,7 @@ def _may_be_nominated(pod: Pod, profiles: Mapping[str, Profile], cache: Cache) -
     profile = profiles.get(pod.spec.scheduler_name)
     if profile is None or not pod.status.nominated_node_name:
         return False
-    return cache.gates.release.gated_pods_keep_nodes or may_enter(profile.pre_enqueue, cache.info(pod)).ok
+    return cache.gates.release.gated_pods_keep_nodes or run_pre_enqueue(profile.pre_enqueue, cache.info(pod)).ok
 
 
 def _wanted(pod: Pod, origin: NewPod | None = None, workload: str = "") -> Wanted:

@@ -27,7 +27,7 @@ from bayplan.core.groups.member import Member
 from bayplan.core.groups.placements import Found, TriedPlacement
 from bayplan.core.groups.preempting import GroupPreemption
 from bayplan.core.groups.status import GroupStatus
-from bayplan.core.groups.waiting import entrance, in_order
+from bayplan.core.groups.waiting import in_order, pre_enqueue_status
 from bayplan.core.snapshot import View
 from bayplan.model.conditions import find_condition
 from bayplan.model.groups import PodGroup
@@ -127,7 +127,7 @@ def members_held_back(
 ) -> dict[str, Status]:
     """The members that PreEnqueue rejects, and what it says."""
     count = len(members) + len(cache.pods.scheduled_members(key))
-    said = {each.key: entrance(profiles[each.info.scheduler_name], each, group, count) for each in members}
+    said = {each.key: pre_enqueue_status(profiles[each.info.scheduler_name], each, group, count) for each in members}
     return {member: status for member, status in said.items() if not status.ok}
 
 

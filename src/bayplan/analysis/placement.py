@@ -24,7 +24,7 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, CycleError
 from bayplan.core.groups.single import decide_pod
 from bayplan.core.preemption.prepare import make_room, overtaken
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceClaim, ResourceClaimStatus, with_status
@@ -134,7 +134,7 @@ class Placer:
         if info.key in self._overtaken:
             info.nominated_node_name = ""
         if not self._tries_gated:
-            admitted = may_enter(self._profiles[info.scheduler_name].pre_enqueue, info)
+            admitted = run_pre_enqueue(self._profiles[info.scheduler_name].pre_enqueue, info)
             if admitted is not SUCCESS and not admitted.ok:
                 return PlacedPod(info.key, None, None, message=admitted.message)
         view = cache.view()

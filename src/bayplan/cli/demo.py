@@ -2,7 +2,8 @@
 and then simulates the hour in which that happens.
 
 The cluster and the story are YAML files in `demo_data`, as a user would write them; `--write` exports them for trying
-out the commands. Everything is computed as for any other cluster; no output is hard-coded.
+out the commands, and tells the story only if a report of it is wanted, too. Everything is computed as for any other
+cluster; no output is hard-coded.
 """
 
 from __future__ import annotations
@@ -49,23 +50,37 @@ _WHAT_HAPPENS = (
 
 
 @click.command("demo", epilog="Exit codes: 0 done; 2 bad usage.")
-@click.option("--write", "folder", metavar="DIR", help="Write the demo's YAML files to DIR, to try out the commands.")
+@click.option(
+    "--write", "folder", metavar="DIR", help="Only write the demo's YAML files to DIR, to try out the commands."
+)
 @click.option("--report", metavar="FILE", help="Where to write the HTML report. Default: the temporary directory.")
 def command(folder: str | None, report: str | None) -> None:
     """Watch an hour of preemption on a small built-in cluster. Takes a few seconds."""
     check_file("--report", report)
     if folder:
         write_files(Path(folder))
+        show(written_parts(folder), sys.stdout)
+    if report or not folder:
+        show_story(report)
+    show(next_steps(folder), sys.stdout)
+
+
+def show_story(report: str | None) -> None:
+    """All chapters; the last one writes the report."""
     show(before_parts(), sys.stdout)
     result = hour()
     show(hour_parts(result), sys.stdout)
     show(report_parts(result, Path(report) if report else _report_file()), sys.stdout)
-    show(next_steps(folder), sys.stdout)
 
 
 def _report_file() -> Path:
     """Each user has one: nobody may replace another user's file in a shared directory."""
     return Path(tempfile.gettempdir()) / f"bayplan-demo-{os.getuid()}.html"
+
+
+def written_parts(folder: str) -> Iterator[Part]:
+    *others, last = (*FILES, STORY)
+    yield sentence(f"{folder} has the files of the demo's cluster: {', '.join(others)} and {last}.")
 
 
 def before_parts() -> Iterator[Part]:
@@ -111,7 +126,9 @@ def next_steps(folder: str | None) -> Iterator[Part]:
         "The same question, on files": f"bayplan explain {URGENT_POD} -f {where}",
         "Everything that keeps a pod from being scheduled": f"bayplan explain dev/trainer-xl -f {where} --all-reasons",
         "Place all pending pods, with JSON output": f"bayplan place -f {where} -o json",
-        "The same hour, another seed": f"bayplan simulate -f {where}/cluster.yaml --timeline {where}/{STORY} --seed 2",
+        "The same hour, another seed": (
+            f"bayplan simulate -f {where}/cluster.yaml --timeline {where}/{STORY} --until 1h --seed 2"
+        ),
         "Your own cluster": f"{DUMP_COMMAND} | bayplan place -f -",
     }
     if folder is None:

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 
-from bayplan.analysis.simulation.inputs.traces import REPEAT_MAX, Trace, load_trace
+from bayplan.analysis.simulation.inputs.traces import FORMS, REPEAT_MAX, Trace, load_trace
 from bayplan.analysis.simulation.replaying.recorded_life import RecordedLife, load_recording
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 #: Named as the parameters of `load_trace`.
 _OPTIONS = (
-    click.option("--trace", "spec", metavar="SPEC", help="Trace of arriving pods: openb:DIR, csv:FILE or azure:FILE."),
+    click.option("--trace", "spec", metavar="SPEC", help=f"Trace of arriving pods: {FORMS}."),
     click.option("--shrink", type=click.FloatRange(0, 1, min_open=True), default=1.0,
                  help="Fraction of the trace's arrivals to keep."),
     click.option("--stretch", type=click.FloatRange(0, min_open=True), default=1.0,

@@ -126,7 +126,7 @@ class LocalAnswers:
             return choice_of(attempt(profile, pod, view), view)
         local = self._filtered if nominated is None else self._filtered_with(view, nominated)
         if later_states is None:
-            return self._look_for_victims(pod, view, local, self._search)
+            return self._look_for_victims(pod, view, local, self._choose)
         further = FurtherFilters(self._filtered, self.standing.feasible_rows, later_states, view, nominated)
 
         def search(*_: object) -> Foreseen:
@@ -169,6 +169,12 @@ class LocalAnswers:
                 self._candidacies.clear()
             candidacy = self._candidacies[pod.priority] = Candidacy(view, self._few_nodes)
         candidacy.follow(pod, view, filtered)
+        return candidacy
+
+    def _choose(self, pod: PodInfo, view: View, filtered: Filtered) -> Candidacy:
+        """The cheapest candidates, where local filters alone have a say."""
+        candidacy = self._search(pod, view, filtered)
+        candidacy.choose(pod)
         return candidacy
 
     def _tried_for(self, pod: PodInfo, view: View) -> Candidacy:

@@ -97,7 +97,9 @@ class Scheduler:
         safety: PreemptionSafety = UPSTREAM,
         stopwatch: Stopwatch | None = None,
         on_group_attempt: AttemptObserver | None = None,
+        tries_groups_in_full: bool = False,
     ) -> None:
+        """`tries_groups_in_full`: attempts on groups say of every placement where each member would go."""
         if stopwatch is not None:
             profiles = {name: timed_profile(profile, stopwatch) for name, profile in profiles.items()}
         self._stopwatch = stopwatch
@@ -106,6 +108,7 @@ class Scheduler:
         self.guard = PreemptionGuard(safety)
         self._on_choice = on_choice
         self._on_group_attempt = on_group_attempt
+        self._tries_groups_in_full = tries_groups_in_full
         #: Extenders take their time.
         self._may_skip_attempts = not any(profile.extenders for profile in profiles.values())
         self._new_cache = partial(Cache, gates, safety.own_schedulers(profiles))
@@ -137,7 +140,13 @@ class Scheduler:
         self._decider = Decider(self.profiles, stopwatch=self._stopwatch)
         self._binding = Binding(self.cache, self.queue, self._given_back)
         self._groups = GroupScheduling(
-            self.profiles, self.cache, self.queue, self._binding, self._evictions, self.guard
+            self.profiles,
+            self.cache,
+            self.queue,
+            self._binding,
+            self._evictions,
+            self.guard,
+            in_full=self._tries_groups_in_full,
         )
         self._interrupted: QueuedPod | None = None  # whose attempt raised something unexpected
         self._is_untouched = False  # it did so before it changed anything

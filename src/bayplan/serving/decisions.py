@@ -26,7 +26,7 @@ from bayplan.core.events import Event
 from bayplan.core.explain import Explanation
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.core.snapshot import View
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MICROSECOND, SECOND
@@ -122,7 +122,7 @@ class DecisionRecorder:
 
     def _explained(self, info: PodInfo, view: View) -> bytes:
         profile = self._profiles[info.scheduler_name]
-        explanation = Explanation(attempt(profile, info, view), view, may_enter(profile.pre_enqueue, info))
+        explanation = Explanation(attempt(profile, info, view), view, run_pre_enqueue(profile.pre_enqueue, info))
         subject = Subject(info.key, info.priority, info.preemption_policy)
         document = PodExplanation(subject, explanation, profile).document()
         return zlib.compress(msgspec.json.encode(document), level=1)

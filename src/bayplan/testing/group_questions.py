@@ -16,7 +16,7 @@ from bayplan.config.registry import build_profiles
 from bayplan.core.groups.member import Member
 from bayplan.core.groups.single import attempt_pod
 from bayplan.core.preemption.unit_search import UnitsFound
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.core.snapshot import View
 
 
@@ -35,7 +35,7 @@ def try_pod(
     found = cluster.claiming(cluster.find_pod(pod), cache)
     profile = profiles[found.spec.scheduler_name]
     member = Member(found, cache.info(found))
-    if not may_enter(profile.pre_enqueue, member.info).ok:
+    if not run_pre_enqueue(profile.pre_enqueue, member.info).ok:
         return {"queued": False}
     tried = attempt_pod(cache, profile, member)
     return {

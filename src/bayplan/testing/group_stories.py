@@ -75,6 +75,7 @@ class _Story:
             started_at=self._now,
             gates=configuration.gates,
             on_group_attempt=self._note_attempt,
+            tries_groups_in_full=True,
         )
         self._attempted: Plain = {}  # what the attempt on a group came to
 

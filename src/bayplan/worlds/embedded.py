@@ -29,8 +29,8 @@ from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.event_recording import EventRecorder
 from bayplan.worlds.event_writing import EventWriter
 from bayplan.worlds.patience import NothingWorksError
+from bayplan.worlds.resilient_controllers import ResilientController
 from bayplan.worlds.simulated import SimulatedWorld
-from bayplan.worlds.undeterred import Undeterred
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class EmbeddedWorld:
         self._world = SimulatedWorld(
             ProjectedStore(registry, "kube-controller-manager"),
             scheduler,
-            self._undeterred(controllers, recorder),
+            self._resilient(controllers, recorder),
             draws,
             started_at=clock(),
             scheduler_store=ProjectedStore(registry, "kube-scheduler"),
@@ -103,14 +103,16 @@ class EmbeddedWorld:
         self._due = self._world.now
         self._stop_following = registry.storage.follow(self._note)
 
-    def _undeterred(self, make: Callable[[], Sequence[Controller]], recorder: EventRecorder) -> list[Undeterred]:
+    def _resilient(
+        self, make: Callable[[], Sequence[Controller]], recorder: EventRecorder
+    ) -> list[ResilientController]:
         def make_one(position: int) -> Controller:
             return make()[position]
 
         makers: list[Callable[[], Controller]] = [partial(make_one, position) for position in range(len(make()))]
         if makers:
             makers.append(lambda: ClaimNews(recorder.write))
-        return [Undeterred(each, _report, self._on_bug) for each in makers]
+        return [ResilientController(each, _report, self._on_bug) for each in makers]
 
     def _note(self, change: Change) -> None:
         if self._housekeeping is not None:

@@ -60,6 +60,13 @@ def test_commands_it_tells_to_try_work(bayplan: Bayplan, tmp_path: Path, monkeyp
     assert bayplan(*commands[0]).first_line in said.out
 
 
+def test_written_files_are_named_and_the_story_is_not_told_again(bayplan: Bayplan, tmp_path: Path) -> None:
+    said = bayplan("demo", "--write", str(tmp_path))
+    assert said.first_line.startswith(f"{tmp_path} has the files of the demo's cluster: cluster.yaml, ")
+    assert "An hour passes" not in said.out
+    assert "What to try next" in said.out
+
+
 def test_writing_twice_changes_nothing(bayplan: Bayplan, tmp_path: Path) -> None:
     assert bayplan("demo", "--write", str(tmp_path), "--report", str(tmp_path / "page.html")).code == 0
     assert bayplan("demo", "--write", str(tmp_path), "--report", str(tmp_path / "page.html")).code == 0

@@ -19,7 +19,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodShape
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
 
@@ -102,7 +102,7 @@ def _tried_groups(asking: Asking, cache: Cache, pods: Iterable[Pod], ownership: 
         profile, info = asking.profile_of(first), cache.info(first)
         yield _explained(
             PendingGroup(workload, tuple(map(object_key, alike)), first.spec.priority or 0),
-            Explanation(attempt(profile, info, view), view, may_enter(profile.pre_enqueue, info)),
+            Explanation(attempt(profile, info, view), view, run_pre_enqueue(profile.pre_enqueue, info)),
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bayplan.core.cache import Cache
+from bayplan.core.deciding import Decider
 from bayplan.core.failure_handling import SCHEDULER_ERROR, UNSCHEDULABLE
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code
@@ -84,9 +85,19 @@ class GroupAttempt:
 
 
 def attempt_group(
-    cache: Cache, profiles: Mapping[str, Profile], group: PodGroup, members: Sequence[Member]
+    cache: Cache,
+    profiles: Mapping[str, Profile],
+    group: PodGroup,
+    members: Sequence[Member],
+    *,
+    decider: Decider | None = None,
+    in_full: bool = True,
 ) -> GroupAttempt:
-    """Try the group once. There is at least one member; the cache is afterwards as it was."""
+    """Try the group once. There is at least one member; the cache is afterwards as it was.
+
+    What becomes of everybody depends neither on `decider`, which may know pods of these kinds, nor on `in_full`.
+    Without the latter, placements that are not taken may say no more than whether they are feasible.
+    """
     scheduled = [cache.pods.grouped[row] for row in cache.pods.scheduled_members(object_key(group))]
     fault = fault_in(group, [member.pod for member in members], scheduled, profiles, cache.gates)
     if fault:
@@ -97,7 +108,7 @@ def attempt_group(
     skipped = [PodOutcome(each, is_skipped=True) for each in members if each not in staying]
     if not staying:
         return GroupAttempt(group, skipped, FITS, condition_of(group))
-    stage = Stage(cache, profiles[staying[0].info.scheduler_name], group, staying)
+    stage = Stage(cache, profiles[staying[0].info.scheduler_name], group, staying, decider, in_full)
     with cache.trial():
         _forget_specs_of_nominated(cache, members)
         found = find_placement(stage)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from bayplan.core.columns import BoolArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.deciding import Decider
+from bayplan.core.decision import Fits
 from bayplan.core.diagnosis import NO_NODES, fit_error
 from bayplan.core.extending import add_extender_scores, ask_filters, filter_by_extenders
 from bayplan.core.filtering import PreFilterResult, filter_nodes, filter_states, filter_with_nominated, run_pre_filters
@@ -18,6 +20,7 @@ from bayplan.core.framework.verdict import Code, CycleError
 from bayplan.core.preemption.post_filter import first_by_name
 from bayplan.core.scoring import Scored, score_nodes
 from bayplan.core.snapshot import View
+from bayplan.model import structs
 from bayplan.model.pod import Pod
 
 
@@ -63,6 +66,7 @@ class _Attempt:
     member: Member
     view: View
     among: BoolArray | None
+    decider: Decider | None = None
     pre: PreFilterResult | None = field(default=None)
 
     def run(self) -> Tried:
@@ -70,6 +74,8 @@ class _Attempt:
         if not in_question.any():
             return Tried(self.member, Code.UNRESOLVABLE, NO_NODES)
         try:
+            if (known := self._decided()) is not None:
+                return known
             row = self.nominated_row()
             tried = self._search() if row is None else self._found(row)
         except CycleError as error:
@@ -78,6 +84,19 @@ class _Attempt:
             tried.skipped = frozenset(name for name, state in self.pre.states.items() if state is SKIP)
             tried.reached = frozenset(self.pre.ran)
         return tried
+
+    def _decided(self) -> Tried | None:
+        """The best node as one that decides on pods alone finds it, with what it knows of such pods; None: none."""
+        pod, profile = self.member.info, self.profile
+        if self.decider is None or self.among is not None or pod.nominated_node_name:
+            return None
+        if profile.percentage_of_nodes_to_score is not None or profile.extenders:
+            return None
+        choice = self.decider.decide(structs.replace(pod, preemption_policy="Never"), self.view)
+        if not isinstance(choice, Fits):
+            return None
+        reached = frozenset(plugin.name for plugin in profile.pre_filter)
+        return replace(self._found(choice.row), tied_rows=choice.tied_rows, reached=reached)
 
     def _found(self, row: int) -> Tried:
         return Tried(self.member, Code.SUCCESS, row=row, node=self.view.nodes.names[row])
@@ -122,9 +141,14 @@ class _Attempt:
         return replace(self._found(first_by_name(best, view)), tied_rows=best)
 
 
-def try_member(profile: Profile, member: Member, view: View, among: BoolArray | None) -> Tried:
-    """Where the member fits among these nodes (None: all), or why nowhere."""
-    return _Attempt(profile, member, view, among).run()
+def try_member(
+    profile: Profile, member: Member, view: View, among: BoolArray | None, decider: Decider | None = None
+) -> Tried:
+    """Where the member fits among these nodes (None: all), or why nowhere.
+
+    With a decider, which knows other pods of the kind, this takes less time; which plugins skipped is not known then.
+    """
+    return _Attempt(profile, member, view, among, decider).run()
 
 
 def nominated_row(profile: Profile, member: Member, view: View) -> int | None:

@@ -14,6 +14,8 @@ from bayplan.core.columns.resources import BASIC_NAMES, CPU_NAME, MEMORY_NAME
 from bayplan.core.framework.contract import MAX_NODE_SCORE
 from bayplan.core.framework.group_plugins import POD_GROUP_PODS_COUNT
 from bayplan.core.framework.verdict import Code, CycleError
+from bayplan.core.groups.counting import room_for
+from bayplan.core.groups.member import Member
 from bayplan.core.groups.placing import Placed, Stage
 from bayplan.core.groups.status import GroupStatus, error_status, unschedulable_group
 from bayplan.core.snapshot import View
@@ -30,7 +32,8 @@ class TriedPlacement:
 
     name: str
     rows: RowArray  # in the order of nodes
-    placed: Placed
+    placed: Placed  # of one whose members were only counted, the status alone
+    fitting: Sequence[Member] = ()  # the members that find a node; those that were only counted are all alike
     scores: dict[str, int] = field(default_factory=dict)  # weighted; only where several were feasible
     total: int | None = None
 
@@ -70,18 +73,48 @@ def _best_placement(stage: Stage) -> Found:
     if not placements:
         found.placed.status = GroupStatus(Code.UNSCHEDULABLE, "", ("no feasible placements found",))
         return found
-    assert found.placements is not None
-    for name, rows in placements:
-        tried = TriedPlacement(name, rows, stage.place(row_mask(rows, view.nodes.count)))
-        found.placements.append(tried)
-        if tried.placed.status.failed:
-            found.placed = tried.placed
-            return found
+    counted = None if stage.in_full or len(placements) == 1 else _counted(stage, view, placements)
+    found.placements = counted or []
+    if counted is None:
+        for name, rows in placements:
+            tried = _placed_in(stage, view, name, rows)
+            found.placements.append(tried)
+            if tried.placed.status.failed:
+                found.placed = tried.placed
+                return found
     feasible = [each for each in found.placements if each.placed.status.ok]
     if not feasible:
+        if counted is not None:
+            found.placements[0] = _placed_in(stage, view, *placements[0])
         found.placed = _none_feasible(found.placements)
         return found
-    return _take_best(stage, found, feasible)
+    found = _take_best(stage, found, feasible)
+    if counted is not None and found.chosen is not None:
+        rows = dict(placements)[found.chosen]
+        found.placed = _placed_in(stage, view, found.chosen, rows).placed
+    return found
+
+
+def _placed_in(stage: Stage, view: View, name: str, rows: RowArray) -> TriedPlacement:
+    among = None if len(rows) == view.nodes.alive_count else row_mask(rows, view.nodes.count)
+    placed = stage.place(among)
+    return TriedPlacement(name, rows, placed, [each.member for each in placed.assigned])
+
+
+def _counted(stage: Stage, view: View, placements: Sequence[tuple[str, RowArray]]) -> list[TriedPlacement] | None:
+    """What would come of each placement, as far as that follows from how many members fit; None if it does not."""
+    scheduled, members = stage.scheduled_count, stage.members
+    if stage.feasibility(scheduled, len(members)).code is Code.UNSCHEDULABLE:
+        return None
+    room = room_for(stage.profile, members, view)
+    if room is None:
+        return None
+    counted = []
+    for name, rows in placements:
+        fitting = members[: min(len(members), int(room[rows].sum()))]
+        status = stage.feasibility(scheduled + len(fitting), 0)
+        counted.append(TriedPlacement(name, rows, Placed(status), fitting))
+    return counted
 
 
 def _none_feasible(placements: Sequence[TriedPlacement]) -> Placed:
@@ -148,10 +181,10 @@ def _score(stage: Stage, feasible: Sequence[TriedPlacement]) -> None:
         each.total = total
 
 
-def _pod_counts(stage: Stage, view: View, feasible: Sequence[TriedPlacement]) -> list[int]:
+def _pod_counts(stage: Stage, _view: View, feasible: Sequence[TriedPlacement]) -> list[int]:
     """PodGroupPodsCount: the more members, the better."""
-    scheduled = len(view.pods.scheduled_members(object_key(stage.group)))
-    counts = [scheduled + len(each.placed.assigned) for each in feasible]
+    scheduled = stage.scheduled_count
+    counts = [scheduled + len(each.fitting) for each in feasible]
     if not max(counts):
         none = "no pods from pod group are assigned to any of the candidate placements"
         start = "running NormalizePlacementScore on PlacementScore plugins: "
@@ -168,7 +201,7 @@ def _utilization(stage: Stage, view: View, placement: TriedPlacement) -> int:
     score = weights = 0
     rows = placement.rows
     for resource, weight in stage.profile.groups.score_resources:
-        proposed = sum(each.member.info.shape.requests.scored.get(resource, 0) for each in placement.placed.assigned)
+        proposed = sum(member.info.shape.requests.scored.get(resource, 0) for member in placement.fitting)
         column = view.nodes.resources.find(resource)
         # As for single pods: a scalar resource that nobody asks for says nothing.
         if column == ABSENT or (resource not in BASIC_NAMES and not proposed):

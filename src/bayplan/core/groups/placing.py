@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import BoolArray
+from bayplan.core.deciding import Decider
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError
 from bayplan.core.groups.feasible import feasibility
@@ -41,6 +42,13 @@ class Stage:
     profile: Profile
     group: PodGroup
     members: Sequence[Member]
+    decider: Decider | None = None  # that may know pods of these kinds
+    in_full: bool = True  # whether it is to be known of every placement where each member would go
+
+    @property
+    def scheduled_count(self) -> int:
+        """Members that have a node."""
+        return len(self.cache.pods.scheduled_members(object_key(self.group)))
 
     def feasibility(self, scheduled: int, remaining: int) -> GroupStatus:
         if not self.profile.groups.counts_gangs:
@@ -49,7 +57,7 @@ class Stage:
 
     def place(self, among: BoolArray | None = None) -> Placed:
         """Try all members among these nodes (None: all), and take everything back."""
-        remaining, scheduled = len(self.members), len(self.cache.pods.scheduled_members(object_key(self.group)))
+        remaining, scheduled = len(self.members), self.scheduled_count
         placed = Placed(self.feasibility(scheduled, remaining))
         if placed.status.code is Code.UNSCHEDULABLE:
             placed.status = unschedulable_group(*placed.status.reasons)
@@ -70,7 +78,7 @@ class Stage:
         return placed
 
     def _try(self, member: Member, among: BoolArray | None) -> Tried:
-        tried = try_member(self.profile, member, self.cache.view(), among)
+        tried = try_member(self.profile, member, self.cache.view(), among, self.decider)
         if tried.fits:
             try:
                 assume(self.cache, self.profile, member, tried.row)

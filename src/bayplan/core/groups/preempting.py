@@ -8,7 +8,7 @@ were given. Those that cannot stay are the victims. Everything happens in a tria
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import row_array
@@ -61,6 +61,7 @@ def preempt(stage: Stage) -> GroupPreemption:
         nodes = {row: int(view.pods.node_rows[row]) for unit in potential for row in unit.pod_rows}
         for row in nodes:
             cache.remove_row(row)
+        stage = replace(stage, decider=None)  # it is to be known which plugins skip
         trial = find_placement(stage)
         found = GroupPreemption(Status(trial.placed.status.code, (trial.placed.status.message,)), trial=trial)
         if not trial.placed.status.ok:

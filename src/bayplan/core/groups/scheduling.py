@@ -12,6 +12,7 @@ from bayplan.core.actions import GROUP_PREFIX, Action, Evict, SetGroupCondition
 from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import owner_of
+from bayplan.core.deciding import Decider
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import SCHEDULER_ERROR, failed_event, return_member
@@ -44,6 +45,8 @@ class GroupScheduling:
         binding: Binding,
         evictions: Evictions,
         guard: PreemptionGuard,
+        *,
+        in_full: bool,
     ) -> None:
         self._profiles = profiles
         self._cache = cache
@@ -51,6 +54,8 @@ class GroupScheduling:
         self._binding = binding
         self._evictions = evictions
         self._guard = guard
+        self._in_full = in_full
+        self._decider = Decider(profiles)
         self.interrupted: QueuedGroup | None = None
         """The group whose attempt has raised before anything has changed; to be read only."""
 
@@ -61,7 +66,12 @@ class GroupScheduling:
             self._guard.forget(key)
         self.interrupted = queued_group
         attempt = attempt_group(
-            self._cache, self._profiles, queued_group.group, [self._member(queued) for queued in queued_group.members]
+            self._cache,
+            self._profiles,
+            queued_group.group,
+            [self._member(queued) for queued in queued_group.members],
+            decider=self._decider,
+            in_full=self._in_full,
         )
         self.interrupted = None
         if on_attempt is not None:

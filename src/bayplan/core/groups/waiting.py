@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Status
 from bayplan.core.groups.member import Member
-from bayplan.core.queue.entrance import may_enter
 from bayplan.core.queue.gangs import may_gang_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.groups import PodGroup
 
 
@@ -19,9 +19,9 @@ def in_order(members: Iterable[Member]) -> list[Member]:
     )
 
 
-def entrance(profile: Profile, member: Member, group: PodGroup | None, pod_count: int) -> Status:
+def pre_enqueue_status(profile: Profile, member: Member, group: PodGroup | None, pod_count: int) -> Status:
     """What PreEnqueue says of a member whose group has so many pods, placed or not; the first plugin that says no."""
-    admitted = may_enter(profile.pre_enqueue, member.info)
+    admitted = run_pre_enqueue(profile.pre_enqueue, member.info)
     if not admitted.ok or not profile.groups.gates_gangs:
         return admitted
     return may_gang_enter(member.info.group.partition("/")[2], group, pod_count)

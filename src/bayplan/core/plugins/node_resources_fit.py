@@ -157,6 +157,19 @@ class NodeResourcesFit:
                 codes |= failures * (capacity > 0) if demand.may_be_devices else failures
         return codes
 
+    def room(self, state: FilterState, view: View, rows: RowArray) -> IntArray | None:
+        """(rows,) how many more of these pods the nodes take; None if devices stand for what they request."""
+        nodes = view.nodes
+        found: IntArray = nodes.allowed_pods[rows] - view.usage.pod_counts[rows]
+        for demand in state.demands:
+            if demand.may_be_devices:
+                return None
+            free: IntArray = amounts_at(rows, demand.resource, nodes.allocatable) - amounts_at(
+                rows, demand.resource, view.usage.requested
+            )
+            found = np.minimum(found, free // demand.amount)
+        return np.maximum(found, 0)
+
     def filter_one(self, state: FilterState, view: View, row: int) -> int:
         nodes, usage = view.nodes, view.usage
         code = int(usage.pod_counts.item(row) >= nodes.allowed_pods.item(row))

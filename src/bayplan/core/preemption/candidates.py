@@ -138,13 +138,6 @@ def _pods_below(view: View, rows: RowArray, priority: int) -> RowArray:
     return ordered
 
 
-def has_pods_below(view: View, row: int, priority: int) -> bool:
-    """Whether a node has pods that `find_potential_victims` would look at, or may have."""
-    priorities = view.pods.cells.priorities
-    # They are few, and mostly one of the first is below.
-    return any(priorities[pod_row] < priority for pod_row in view.nodes.pod_rows[row])
-
-
 def by_importance(view: View, pod_rows: RowArray) -> RowArray:
     """Pods grouped by node, sorted within each node: higher priority first, then earlier start.
 

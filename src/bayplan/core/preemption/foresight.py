@@ -120,6 +120,7 @@ class Foreseen:
     ) -> None:
         self._kept, self._tried, self._outlook, self._crowded = kept, kept, outlook, crowded
         self._pod, self._filtered, self._view = pod, filtered, view
+        kept.complete(pod)
         kept.share_errors(filtered)
         potential = potential_rows(filtered, view)
         outcomes, ahead = kept.outcomes[potential], outlook.rejected_by[potential]

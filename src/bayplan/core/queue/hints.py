@@ -28,7 +28,7 @@ from bayplan.core.framework.requeue import (
 from bayplan.core.framework.timed_plugins import timed_hint
 from bayplan.core.framework.timing import PRE_ENQUEUE, Stopwatch
 from bayplan.core.framework.verdict import Status
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
 from bayplan.core.release import V1_36, Release
 from bayplan.model.kinds import Object
@@ -157,10 +157,10 @@ class QueueProfile:
     def admit(self, pod: PodInfo, asked_first: str) -> Status:
         """Whether PreEnqueue lets the pod in; `asked_first` is the plugin that rejected it last time."""
         if self.stopwatch is None or not self.stopwatch.observing:
-            return may_enter(self.pre_enqueue, pod, asked_first)
+            return run_pre_enqueue(self.pre_enqueue, pod, asked_first)
         step = self.stopwatch.step(self.scheduler_name, "", PRE_ENQUEUE)
         status: Status = self.stopwatch.measure_at_once(
-            step, lambda status, _: status.code, may_enter, self.pre_enqueue, pod, asked_first
+            step, lambda status, _: status.code, run_pre_enqueue, self.pre_enqueue, pod, asked_first
         )
         return status
 

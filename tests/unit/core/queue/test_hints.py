@@ -29,8 +29,8 @@ from bayplan.core.framework.requeue import (
     Wakeups,
 )
 from bayplan.core.lifecycle import PodState
-from bayplan.core.queue.entrance import may_enter
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, Reactions
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.testing.builders import pod
 
 A, R = ActionType, EventResource
@@ -148,12 +148,12 @@ def test_the_last_refuser_is_asked_first_then_the_configured_order() -> None:
     for gate, name in ((first, "First"), (second, "Second"), (third, "Third")):
         gate.name = name  # type: ignore[misc]
     info = Stage().info(pod("p").obj())
-    assert may_enter((first, second, third), info).plugin == "Second"
+    assert run_pre_enqueue((first, second, third), info).plugin == "Second"
     assert (first.asked, third.asked) == (["default/p"], [])
-    assert may_enter((first, second, third), info, "Second").plugin == "Second"
+    assert run_pre_enqueue((first, second, third), info, "Second").plugin == "Second"
     assert first.asked == ["default/p"]
     second.shut.clear()
-    assert may_enter((first, second, third), info, "Second").ok
+    assert run_pre_enqueue((first, second, third), info, "Second").ok
 
 
 def test_a_gate_must_be_known_to_the_reactions() -> None:

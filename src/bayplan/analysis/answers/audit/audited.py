@@ -80,8 +80,12 @@ class Audited:
     def priorities(self) -> PriorityClasses:
         return PriorityClasses(self.classes)
 
-    def templates(self) -> Iterator[Template]:
+    @cached_property
+    def templates(self) -> list[Template]:
         """Of workloads and CronJobs; and pods that no known workload has made, one for each owner that they name."""
+        return list(self._found_templates())
+
+    def _found_templates(self) -> Iterator[Template]:
         for workload in self.workloads:
             yield Template(workload, workload.spec.template.spec)
         for obj in self.cluster.objects:

@@ -68,7 +68,7 @@ def audit(asking: Asking, *, ignored: Collection[str] = (), processes: int = 1) 
 def _completed(audited: Audited, found: Iterable[Finding]) -> Iterator[Finding]:
     """With the file and the priority of each object."""
     sources = audited.cluster.sources
-    specs = {template.name: template for template in audited.templates()}
+    specs = {template.name: template for template in audited.templates}
     for finding in found:
         complete = replace(finding, source=source_of(finding.object, sources))
         template = specs.get(finding.object)

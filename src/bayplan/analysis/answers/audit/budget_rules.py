@@ -38,11 +38,11 @@ class _Pods:
     def __init__(self) -> None:
         self._numbered: list[tuple[Pod, int]] = []
         self._labels: list[dict[str, str]] = []  # by number
-        self._numbers: dict[frozenset[tuple[str, str]], int] = {}
+        self._numbers: dict[tuple[tuple[str, str], ...], int] = {}
 
     def add(self, pod: Pod) -> None:
         labels = pod.metadata.labels
-        number = self._numbers.setdefault(frozenset(labels.items()), len(self._labels))
+        number = self._numbers.setdefault(tuple(labels.items()), len(self._labels))
         if number == len(self._labels):
             self._labels.append(labels)
         self._numbered.append((pod, number))

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from bayplan.admission.priority import PREEMPT_NEVER
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated, name_of
+from bayplan.analysis.answers.audit.cascade import Cascade, NewPod, Settled, can_be_decided, renewed
 from bayplan.analysis.answers.audit.rules import Finding
-from bayplan.analysis.answers.audit.settling import NewPod, Settled, Settling, can_be_decided, renewed
 from bayplan.controllers.ownership import is_active
 from bayplan.controllers.workloads.daemon_placement import pin
 from bayplan.core.columns.resources import BASIC_NAMES, CPU_NAME
@@ -52,7 +52,7 @@ def _of_the_queue(audited: Audited) -> Iterator[Finding]:
             for brought in origin.along:
                 cache.add(brought)
         pods = [NewPod(pod, cache.info(pod)) for pod in (*waiting, *planned)]
-        settled = Settling(audited, cache, with_new_priority).settle(pods)
+        settled = Cascade(audited, cache, with_new_priority).settle(pods)
     yield from _said_of(audited, settled)
 
 
@@ -96,7 +96,7 @@ def _daemons(audited: Audited) -> Iterator[Finding]:
 def _strongest(audited: Audited) -> tuple[int, str] | None:
     """The highest priority of a pod that may preempt and is no daemon, and who has it."""
     found: tuple[int, str] | None = None
-    for template in audited.templates():
+    for template in audited.templates:
         spec = template.spec
         if isinstance(template.object, DaemonSet) or spec.preemption_policy == PREEMPT_NEVER:
             continue

@@ -1,9 +1,9 @@
 """Constraints that no node can meet, however empty: tried by placing each workload alone into the empty cluster.
 
-Workloads whose pods certainly fit there (see `elsewhere`) need no trial. Whatever does not fit there never will: a node
-selector or affinity that no node matches, a taint that is not tolerated, a request larger than any node, a volume in
-the wrong zone, more replicas than their spreading or anti-affinity leaves room for. Required affinity to other pods is
-judged on its own, by who is there to be near to.
+Workloads whose pods certainly fit there (see `certain_fits`) need no trial. Whatever does not fit there never will: a
+node selector or affinity that no node matches, a taint that is not tolerated, a request larger than any node, a volume
+in the wrong zone, more replicas than their spreading or anti-affinity leaves room for. Required affinity to other pods
+is judged on its own, by who is there to be near to.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated, name_of
-from bayplan.analysis.answers.audit.elsewhere import Elsewhere
+from bayplan.analysis.answers.audit.cascade import can_be_decided, renewed
+from bayplan.analysis.answers.audit.certain_fits import CertainFits
 from bayplan.analysis.answers.audit.rules import Finding, in_short
-from bayplan.analysis.answers.audit.settling import can_be_decided, renewed
 from bayplan.analysis.placement import Placer
 from bayplan.analysis.references import POD
 from bayplan.controllers.ownership import Workload, controller_reference, is_active
@@ -35,14 +35,14 @@ def impossible_findings(audited: Audited) -> Iterator[Finding]:
         return
     groups = list(_groups(audited))
     cache = _empty(audited)
-    placer, elsewhere = audited.asking.placer(cache, tries_gated=True), Elsewhere(audited.asking, cache)
+    placer, certain_fits = audited.asking.placer(cache, tries_gated=True), CertainFits(audited.asking, cache)
     for name, pods in groups:
         new = [audited.with_new_claims(_without_affinity(pod)) for pod in pods]
         with cache.trial():
             for _, claims in new:
                 for claim in claims:
                     cache.add(claim)
-            fits = elsewhere.all_fit([cache.info(pod) for pod, _ in new])
+            fits = certain_fits.all_fit([cache.info(pod) for pod, _ in new])
             finding = None if fits else _alone_in_the_cluster(placer, name, [pod for pod, _ in new])
         if finding is not None:
             yield finding

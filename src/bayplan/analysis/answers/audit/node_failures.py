@@ -1,9 +1,9 @@
 """What happens if a node fails, tried for every node: does everything that ran there find another place?
 
 The node goes with all its pods. Those that a controller creates again, on any node, are placed anew in the order of the
-queue, and so are pods that they evict, until everybody is settled; then all is put back. Nodes whose pods certainly fit
-elsewhere (see `elsewhere`), or nowhere (see `nowhere`), need no trial. Daemons and pods that nobody creates again are
-gone with their node.
+queue, and so are pods that they evict, until everybody is settled (see `cascade`); then all is put back. Nodes whose
+pods certainly fit elsewhere (see `certain_fits`), or nowhere (see `certain_misfits`), need no trial. Daemons and pods
+that nobody creates again are gone with their node.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from bayplan.analysis.answers.audit.audited import TIED_TO_NODES, Audited, is_recreated, name_of
-from bayplan.analysis.answers.audit.elsewhere import Elsewhere
-from bayplan.analysis.answers.audit.nowhere import Nowhere
+from bayplan.analysis.answers.audit.cascade import Cascade, NewPod, Settled, can_be_decided, renewed
+from bayplan.analysis.answers.audit.certain_fits import CertainFits
+from bayplan.analysis.answers.audit.certain_misfits import CertainMisfits
 from bayplan.analysis.answers.audit.processes import in_processes
 from bayplan.analysis.answers.audit.rules import Finding, in_short
-from bayplan.analysis.answers.audit.settling import NewPod, Settled, Settling, can_be_decided, renewed
 from bayplan.controllers.ownership import controller_reference, is_active
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
@@ -97,9 +97,9 @@ class _Trial:
     def __init__(self, audited: Audited) -> None:
         self._audited = audited
         self._cache = audited.cache
-        self._nowhere = Nowhere(audited.asking, self._cache)
-        self._settling = Settling(audited, self._cache, renewed, self._nowhere)
-        self._elsewhere = Elsewhere(audited.asking, self._cache)
+        self._certain_misfits = CertainMisfits(audited.asking, self._cache)
+        self._cascade = Cascade(audited, self._cache, renewed, self._certain_misfits)
+        self._certain_fits = CertainFits(audited.asking, self._cache)
         self._explained: set[str] = set()  # workloads of which it was said why a pod of theirs fits nowhere
 
     def fail(self, node: str) -> _Failure:
@@ -108,8 +108,8 @@ class _Trial:
         if all(self._is_stranded_for_sure(new, node) for new in pods):
             return self._failure(node, Settled([(new.pod, "") for new in pods]))
         infos = sorted([new.info for new in pods], key=lambda info: -info.priority)
-        may_be_sure = self._elsewhere.may_be_sure(infos)
-        sure = self._elsewhere.is_sure_before(node, infos) if may_be_sure else False
+        may_be_sure = self._certain_fits.may_be_sure(infos)
+        sure = self._certain_fits.is_sure_before(node, infos) if may_be_sure else False
         if sure:
             return _Failure(node)
         cache = self._cache
@@ -117,14 +117,14 @@ class _Trial:
             for key in reversed(self._on_node(node)):
                 cache.remove_pod(key)
             cache.remove_node(node)
-            if sure is None and self._elsewhere.is_sure_after(infos):
+            if sure is None and self._certain_fits.is_sure_after(infos):
                 return _Failure(node)
-            settled = self._settling.settle(pods, self._is_first_of_its_workload)
+            settled = self._cascade.settle(pods, self._is_first_of_its_workload)
         return self._failure(node, settled)
 
     def _is_stranded_for_sure(self, new: NewPod, node: str) -> bool:
         """Whether no other node would take the pod, and nobody has to say why."""
-        return self._audited.owner_name(new.pod) in self._explained and self._nowhere.is_sure(new.info, node)
+        return self._audited.owner_name(new.pod) in self._explained and self._certain_misfits.is_sure(new.info, node)
 
     def _is_first_of_its_workload(self, pod: Pod) -> bool:
         """One message for each workload is enough."""
@@ -142,7 +142,7 @@ class _Trial:
     def _to_be_placed(self, node: str) -> list[NewPod]:
         pods = (self._audited.cluster.pods[key] for key in self._on_node(node))
         return [
-            self._settling.new(pod) for pod in pods if is_recreated(pod) and can_be_decided(self._audited.asking, pod)
+            self._cascade.new(pod) for pod in pods if is_recreated(pod) and can_be_decided(self._audited.asking, pod)
         ]
 
     def _failure(self, node: str, settled: Settled) -> _Failure:

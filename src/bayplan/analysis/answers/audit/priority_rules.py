@@ -52,7 +52,7 @@ def _values(audited: Audited) -> Iterator[Finding]:
 
 
 def _unused(audited: Audited) -> Iterator[Finding]:
-    used = {template.spec.priority_class_name for template in audited.templates()}
+    used = {template.spec.priority_class_name for template in audited.templates}
     used |= {pod.spec.priority_class_name for pod in audited.pods}
     for each in audited.classes:
         name = each.metadata.name
@@ -61,7 +61,7 @@ def _unused(audited: Audited) -> Iterator[Finding]:
 
 
 def _users(audited: Audited) -> Iterator[Finding]:
-    for template in audited.templates():
+    for template in audited.templates:
         name = template.spec.priority_class_name
         if not _is_known(audited, name):
             if not audited.lacks(PriorityClass):

@@ -17,7 +17,7 @@ _RESOURCES = (CPU_NAME, MEMORY_NAME)
 
 
 def request_findings(audited: Audited) -> Iterator[Finding]:
-    for template in audited.templates():
+    for template in audited.templates:
         missing = [text for each in template.spec.containers if (text := _missing(each, template.spec))]
         if missing:
             yield Finding("no-requests", template.name, "; ".join(missing))

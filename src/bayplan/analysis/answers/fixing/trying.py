@@ -16,7 +16,7 @@ from bayplan.core.cycle import attempt
 from bayplan.core.filtering import filter_pod
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodSpec
@@ -77,7 +77,7 @@ class Trying:
 
     def held_back(self, edits: Iterable[Edit]) -> str:
         """Why the pod is not even tried; "" if it is."""
-        return may_enter(self._profile.pre_enqueue, self.cache.info(self._edited(edits))).message
+        return run_pre_enqueue(self._profile.pre_enqueue, self.cache.info(self._edited(edits))).message
 
     def message(self, edits: Iterable[Edit]) -> str:
         """Why the pod fits nowhere."""

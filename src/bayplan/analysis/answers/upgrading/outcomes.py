@@ -22,7 +22,7 @@ from bayplan.core.decision import Choice, Fits, NeedsPreemption
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.kept_answers import choice_of
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Outcomes:
                 cache.remove_pod(key)
             add_along(cache, [planned] if planned is not None else [])
             info = cache.info(cluster.claiming(unbound(pod), cache))
-            admitted = may_enter(self._profiles[info.scheduler_name].pre_enqueue, info)
+            admitted = run_pre_enqueue(self._profiles[info.scheduler_name].pre_enqueue, info)
             if not admitted.ok:
                 return Outcome(message=admitted.message)
             try:

@@ -8,7 +8,7 @@ import pytest
 
 from bayplan import Cluster
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.audit.elsewhere import Elsewhere
+from bayplan.analysis.answers.audit.certain_fits import CertainFits
 from bayplan.testing import builders as make
 from bayplan.testing.pods import PodBuilder
 
@@ -17,10 +17,10 @@ ZONE = "topology.kubernetes.io/zone"
 NODES = [make.node(name).zone("east" if name < "c" else "west") for name in "abcd"]
 
 
-def elsewhere(*built: Any, config: Any = None) -> tuple[Elsewhere, Any]:
+def certain_fits_in(*built: Any, config: Any = None) -> tuple[CertainFits, Any]:
     asking = Asking.about(Cluster([each.obj() for each in built]), config)
     cache = asking.cache()
-    return Elsewhere(asking, cache), cache
+    return CertainFits(asking, cache), cache
 
 
 def plain(name: str) -> PodBuilder:
@@ -48,13 +48,13 @@ def plain(name: str) -> PodBuilder:
     ],
 )
 def test_pods_that_matter_to_others_beyond_their_node(first: PodBuilder, second: PodBuilder, sure: bool) -> None:
-    asked, cache = elsewhere(*NODES)
+    asked, cache = certain_fits_in(*NODES)
     assert asked.may_be_sure([cache.info(each.obj()) for each in (first, second)]) is sure
 
 
 @pytest.mark.parametrize(("pods", "sure"), [(3, True), (4, False)])
 def test_there_must_be_a_node_for_each_pod_before_it(pods: int, sure: bool) -> None:
-    asked, cache = elsewhere(*NODES)
+    asked, cache = certain_fits_in(*NODES)
     infos = [cache.info(plain(f"p{number}").obj()) for number in range(pods)]
     assert asked.is_sure_before("a", infos) is sure
 
@@ -71,12 +71,12 @@ def test_there_must_be_a_node_for_each_pod_before_it(pods: int, sure: bool) -> N
     ],
 )
 def test_identical_pods_fit_where_there_is_a_node_for_each(pattern: PodBuilder, pods: int, fit: bool) -> None:
-    asked, cache = elsewhere(*NODES)
+    asked, cache = certain_fits_in(*NODES)
     assert asked.all_fit([cache.info(pattern.obj()) for _ in range(pods)]) is fit
 
 
 def test_pods_that_need_others_are_looked_at_without_the_node() -> None:
-    asked, cache = elsewhere(*NODES, make.pod("db").labels(app="db").running("a"))
+    asked, cache = certain_fits_in(*NODES, make.pod("db").labels(app="db").running("a"))
     near = [cache.info(make.pod("x").pod_affinity(HOST, "app=db").obj())]
     assert asked.is_sure_before("b", near) is None
     assert asked.is_sure_after(near)
@@ -85,18 +85,18 @@ def test_pods_that_need_others_are_looked_at_without_the_node() -> None:
 
 
 def test_nodes_that_share_a_hostname() -> None:
-    asked, cache = elsewhere(*NODES, make.node("e").label(HOST, "a"))
+    asked, cache = certain_fits_in(*NODES, make.node("e").label(HOST, "a"))
     assert not asked.may_be_sure([cache.info(plain("x").obj())])
 
 
 def test_nominated_pods_and_other_configurations_are_left_to_trials() -> None:
     info = plain("x").obj()
-    asked, cache = elsewhere(*NODES, make.pod("w").nominated("a"))
+    asked, cache = certain_fits_in(*NODES, make.pod("w").nominated("a"))
     assert not asked.may_be_sure([cache.info(info)])
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"plugins": {"filter": {"disabled": [{"name": "NodePorts"}]}}}],
     }
-    asked, cache = elsewhere(*NODES, config=config)
+    asked, cache = certain_fits_in(*NODES, config=config)
     assert not asked.may_be_sure([cache.info(info)])

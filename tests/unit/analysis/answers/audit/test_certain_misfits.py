@@ -8,7 +8,7 @@ import pytest
 
 from bayplan import Cluster
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.audit.nowhere import Nowhere
+from bayplan.analysis.answers.audit.certain_misfits import CertainMisfits
 from bayplan.core.cache import Cache
 from bayplan.testing import builders as make
 from bayplan.testing.pods import PodBuilder
@@ -23,10 +23,10 @@ SAMPLING = {
 }
 
 
-def nowhere(*built: Any, config: Any = None) -> tuple[Nowhere, Cache]:
+def certain_misfits_in(*built: Any, config: Any = None) -> tuple[CertainMisfits, Cache]:
     asking = Asking.about(Cluster([each.obj() for each in built]), config)
     cache = asking.cache()
-    return Nowhere(asking, cache), cache
+    return CertainMisfits(asking, cache), cache
 
 
 def large() -> PodBuilder:
@@ -47,13 +47,13 @@ def large() -> PodBuilder:
     ids=["cpu", "memory", "has room", "asks for nothing", "may evict", "is held back", "has claims"],
 )
 def test_pods_that_are_sure_to_find_no_place(pod: PodBuilder, sure: bool) -> None:
-    asked, cache = nowhere(*FULL, *TAKEN)
+    asked, cache = certain_misfits_in(*FULL, *TAKEN)
     assert asked.is_sure(cache.info(pod.obj())) is sure
 
 
 def test_a_node_may_have_no_place_for_another_pod() -> None:
     node = make.node("a").capacity(cpu="4", pods="1")
-    asked, cache = nowhere(node, make.pod("on-a").priority(5).running("a"))
+    asked, cache = certain_misfits_in(node, make.pod("on-a").priority(5).running("a"))
     assert asked.is_sure(cache.info(make.pod("p").priority(5).obj()))
 
 
@@ -67,18 +67,18 @@ def test_a_node_may_have_no_place_for_another_pod() -> None:
     ids=["open", "tainted", "cordoned"],
 )
 def test_room_counts_on_nodes_that_the_pod_may_use(roomy: Any, sure: bool) -> None:
-    asked, cache = nowhere(*FULL, *TAKEN, roomy)
+    asked, cache = certain_misfits_in(*FULL, *TAKEN, roomy)
     assert asked.is_sure(cache.info(large().obj())) is sure
 
 
 def test_the_only_node_with_room_may_be_the_one_that_fails() -> None:
-    asked, cache = nowhere(*FULL, TAKEN[0])
+    asked, cache = certain_misfits_in(*FULL, TAKEN[0])
     info = cache.info(large().obj())
     assert [asked.is_sure(info), asked.is_sure(info, "a"), asked.is_sure(info, "b")] == [False, False, True]
 
 
 def test_room_that_comes_in_a_trial_counts_until_it_is_undone() -> None:
-    asked, cache = nowhere(*FULL, *TAKEN)
+    asked, cache = certain_misfits_in(*FULL, *TAKEN)
     info = cache.info(large().obj())
     before = asked.is_sure(info)
     with cache.trial():
@@ -88,7 +88,7 @@ def test_room_that_comes_in_a_trial_counts_until_it_is_undone() -> None:
 
 
 def test_a_node_that_was_gone_when_such_a_pod_was_first_seen_counts_once_it_is_back() -> None:
-    asked, cache = nowhere(*FULL, TAKEN[0])
+    asked, cache = certain_misfits_in(*FULL, TAKEN[0])
     info = cache.info(large().obj())
     with cache.trial():
         cache.remove_node("b")
@@ -97,5 +97,5 @@ def test_a_node_that_was_gone_when_such_a_pod_was_first_seen_counts_once_it_is_b
 
 
 def test_nothing_is_sure_of_other_profiles() -> None:
-    asked, cache = nowhere(*FULL, *TAKEN, config=SAMPLING)
+    asked, cache = certain_misfits_in(*FULL, *TAKEN, config=SAMPLING)
     assert not asked.is_sure(cache.info(large().obj()))

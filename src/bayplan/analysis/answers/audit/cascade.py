@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated
-from bayplan.analysis.answers.audit.nowhere import Nowhere
+from bayplan.analysis.answers.audit.certain_misfits import CertainMisfits
 from bayplan.config.registry import queue_order
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
@@ -42,17 +42,17 @@ class NewPod(NamedTuple):
     info: PodInfo
 
 
-class Settling:
+class Cascade:
     """Places pods into one cache."""
 
     def __init__(
-        self, audited: Audited, cache: Cache, renew: Callable[[Pod], Pod], nowhere: Nowhere | None = None
+        self, audited: Audited, cache: Cache, renew: Callable[[Pod], Pod], certain_misfits: CertainMisfits | None = None
     ) -> None:
-        """`renew` makes the new pod that takes the place of one that is gone, `nowhere` knows which need no try."""
+        """`renew` makes the new pod that takes the place of one that is gone; `certain_misfits` need no try."""
         self._audited = audited
         self._cache = cache
         self._renew = renew
-        self._nowhere = nowhere
+        self._certain_misfits = certain_misfits
         self._order = queue_order(audited.asking.profiles)
         self._placer = audited.asking.placer(cache)
         #: New pods by key. Many are needed again, and what was worked out for such pods is kept as long as they are.
@@ -93,7 +93,7 @@ class Settling:
             enqueue(new)
         while waiting:
             pod, info = heapq.heappop(waiting)[2]
-            if self._nowhere is not None and self._nowhere.is_sure(info):
+            if self._certain_misfits is not None and self._certain_misfits.is_sure(info):
                 if not explains(pod):
                     result.stranded.append((pod, ""))
                     continue

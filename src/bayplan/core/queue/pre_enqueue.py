@@ -13,7 +13,7 @@ from bayplan.core.framework.contract import PreEnqueuePlugin
 from bayplan.core.framework.verdict import SUCCESS, Status
 
 
-def may_enter(plugins: tuple[PreEnqueuePlugin, ...], pod: PodInfo, asked_first: str = "") -> Status:
+def run_pre_enqueue(plugins: tuple[PreEnqueuePlugin, ...], pod: PodInfo, asked_first: str = "") -> Status:
     """SUCCESS, or the first rejection with its plugin's name."""
     ordered = sorted(plugins, key=lambda plugin: plugin.name != asked_first) if asked_first else plugins
     for plugin in ordered:

@@ -22,7 +22,7 @@ PAUSE_NS = SECOND
 PAUSE_MAX_NS = MINUTE
 
 
-class Undeterred:
+class ResilientController:
     """The controller, pausing after a refusal; `on_refused` is told its name and the API's words."""
 
     def __init__(

@@ -20,12 +20,12 @@ from bayplan.core.columns.terms import AffinityTerm
 from bayplan.core.filtering import filter_pod
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.plugins.pod_topology_spread.constraints import HARD
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
 from bayplan.model.well_known import HOSTNAME
 
 
-class Elsewhere:
+class CertainFits:
     """Knows a cache as it is while nothing is tried in it."""
 
     def __init__(self, asking: Asking, cache: Cache) -> None:
@@ -88,7 +88,7 @@ class Elsewhere:
         return len(set(names)) == len(names)
 
     def _may_enter(self, pod: PodInfo) -> bool:
-        return may_enter(self._profiles[pod.scheduler_name].pre_enqueue, pod).ok
+        return run_pre_enqueue(self._profiles[pod.scheduler_name].pre_enqueue, pod).ok
 
     def _passing_rows(self, pod: PodInfo) -> BoolArray | None:
         """(nodes,) where such a pod passes now, and would if other nodes and their pods were gone."""

@@ -13,10 +13,10 @@ from bayplan.core.columns import BoolArray, RowArray
 from bayplan.core.columns.resources import CPU, CPU_NAME, MEMORY, MEMORY_NAME
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.ground import NothingToReuse, ground_for
-from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 
 
-class Nowhere:
+class CertainMisfits:
     """Knows a cache at all times, as long as no pod comes that is less important than all that were there at first."""
 
     def __init__(self, asking: Asking, cache: Cache) -> None:
@@ -33,7 +33,7 @@ class Nowhere:
         """Whether no node takes the pod, nor would if that one were gone. No claim is made for the pod."""
         if not self._is_known or self._lowest is None or pod.priority > self._lowest:
             return False
-        if pod.claims is not None or not may_enter(self._profiles[pod.scheduler_name].pre_enqueue, pod).ok:
+        if pod.claims is not None or not run_pre_enqueue(self._profiles[pod.scheduler_name].pre_enqueue, pod).ok:
             return False
         roomy = self._roomy_rows(pod)
         if roomy is None or len(roomy) > 1:

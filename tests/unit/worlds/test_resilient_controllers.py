@@ -14,8 +14,8 @@ from bayplan.store.rules import RULES
 from bayplan.worlds.bugs import CONTROLLER
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.embedded import NoScheduler
+from bayplan.worlds.resilient_controllers import PAUSE_MAX_NS, PAUSE_NS, ResilientController
 from bayplan.worlds.simulated import SimulatedWorld
-from bayplan.worlds.undeterred import PAUSE_MAX_NS, PAUSE_NS, Undeterred
 
 STARTED_AT = 1_700_000_000 * SECOND
 
@@ -48,8 +48,8 @@ class Refused:
 def test_a_refused_controller_is_reported_pauses_and_tries_again() -> None:
     store, controller = Store(), Refused(times=2)
     reported: list[tuple[str, str]] = []
-    undeterred = Undeterred(lambda: controller, lambda name, words: reported.append((name, words)))
-    world = SimulatedWorld(store, NoScheduler(), [undeterred], Draws(1, Latencies()), started_at=STARTED_AT)
+    resilient = ResilientController(lambda: controller, lambda name, words: reported.append((name, words)))
+    world = SimulatedWorld(store, NoScheduler(), [resilient], Draws(1, Latencies()), started_at=STARTED_AT)
     world.at(STARTED_AT, lambda now: store.load([Namespace(metadata=ObjectMeta(name="n"))], now))
     world.run_until(STARTED_AT + 10 * PAUSE_NS)
     assert controller.tried_at == [0, PAUSE_NS, 2 * PAUSE_NS]
@@ -98,8 +98,8 @@ def test_after_a_bug_a_controller_is_made_again_and_told_of_everything(raises_in
         bugs.append((where, about, str(error)))
 
     store = Store()
-    undeterred = Undeterred(make, lambda name, words: None, report)
-    world = SimulatedWorld(store, NoScheduler(), [undeterred], Draws(1, Latencies()), started_at=STARTED_AT)
+    resilient = ResilientController(make, lambda name, words: None, report)
+    world = SimulatedWorld(store, NoScheduler(), [resilient], Draws(1, Latencies()), started_at=STARTED_AT)
     world.at(STARTED_AT, lambda now: store.load([Namespace(metadata=ObjectMeta(name="n"))], now))
     world.run_until(STARTED_AT + 10 * PAUSE_NS)
     assert bugs == [(CONTROLLER, "buggy", "broken")]
@@ -110,10 +110,10 @@ def test_after_a_bug_a_controller_is_made_again_and_told_of_everything(raises_in
 
 def test_a_controller_that_always_fails_is_tried_less_and_less_often() -> None:
     bugs: list[str] = []
-    undeterred = Undeterred(
+    resilient = ResilientController(
         lambda: Buggy("reconcile"), lambda name, words: None, lambda _where, about, _error: bugs.append(about)
     )
-    world = SimulatedWorld(Store(), NoScheduler(), [undeterred], Draws(1, Latencies()), started_at=STARTED_AT)
+    world = SimulatedWorld(Store(), NoScheduler(), [resilient], Draws(1, Latencies()), started_at=STARTED_AT)
     world.run_until(STARTED_AT + 10 * PAUSE_MAX_NS)
     assert len(bugs) == 15  # after 0, 1, 3, 7, 15, 31 and 63 s, and then each minute
 
@@ -133,8 +133,8 @@ def test_one_object_that_raises_keeps_a_controller_from_no_other() -> None:
 
     store, bugs = Store(), []
     store.load([Namespace(metadata=ObjectMeta(name=name)) for name in ("a", "bad", "c")], STARTED_AT)
-    undeterred = Undeterred(make, lambda name, words: None, lambda _where, about, _error: bugs.append(about))
-    world = SimulatedWorld(store, NoScheduler(), [undeterred], Draws(1, Latencies()), started_at=STARTED_AT)
+    resilient = ResilientController(make, lambda name, words: None, lambda _where, about, _error: bugs.append(about))
+    world = SimulatedWorld(store, NoScheduler(), [resilient], Draws(1, Latencies()), started_at=STARTED_AT)
     world.run_until(STARTED_AT + 10 * PAUSE_NS)
     assert lives[-1].heard == ["a", "c"]
     assert bugs == ["buggy", "buggy: Namespace bad"]
