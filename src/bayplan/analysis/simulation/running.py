@@ -103,11 +103,9 @@ class Simulation:
     ) -> None:
         """What is recorded comes on top of the plans; its objects are the cluster's already (see `joined_to`)."""
         self.options = options or Options()
-        planned = list(plans)
-        check_nodes(cluster.objects, planned)
         self._recorded = recorded
-        if recorded is not None:
-            planned = [*recorded.plans, *planned]
+        planned = [*(() if recorded is None else recorded.plans), *plans]
+        check_nodes(cluster.objects, planned)
         last = max((plan.at for plan in planned), default=0)
         if arrivals is not None:
             last = max(last, round(arrivals.last_seconds * SECOND))

@@ -177,6 +177,13 @@ def test_another_configuration_decides_otherwise(tmp_path: Path) -> None:
     assert now.run.fidelity.same_node == 1
 
 
+def test_a_timeline_may_name_a_node_that_joins_in_the_recording(tmp_path: Path) -> None:
+    joins = Apply(objects(make.node("n9").capacity(cpu="4", memory="8Gi", pods=20)))
+    record(tmp_path / "a", cluster(*nodes(1)), [after(5, joins)])
+    now = bayplan.simulate(timeline=[after(6, Cordon(("n9",)))], recording=tmp_path / "a")
+    assert now.run.notes == []
+
+
 def test_the_version_is_the_recorded_one(tmp_path: Path) -> None:
     record(tmp_path / "a", cluster(*nodes(1)))
     assert load_recording(tmp_path / "a").kubernetes_version == "v1.37.0"
