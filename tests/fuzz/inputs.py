@@ -86,6 +86,7 @@ def _others() -> list[Plain]:
         make.priority_class("usual", 10, default=True).dict(),
         make.service("web", app="web").dict(),
         make.budget("web").min_available("50%").selects(app="web").dict(),
+        make.pod_group("gang").gang(2).dict(),
         make.budget("low").max_unavailable(1).selects("app in (low)").allows(1, disrupted=["old"]).dict(),
     ]
 

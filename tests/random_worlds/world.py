@@ -47,7 +47,7 @@ from bayplan.model.workloads import CronJob, ReplicationController
 from bayplan.store import ApiError, Store
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.driving import DecidingScheduler
-from bayplan.worlds.faults import Faults
+from bayplan.worlds.faults import FaultRates
 from bayplan.worlds.simulated import SimulatedWorld
 
 STARTED_AT = 1_700_000_000 * SECOND
@@ -153,15 +153,15 @@ class RandomWorld:
         if self._on_decision is not None:
             self._on_decision(decision, now)
 
-    def _faults(self) -> Faults:
+    def _faults(self) -> FaultRates:
         if not self.character.has_faults:
-            return Faults()
+            return FaultRates()
 
         def share() -> float:
             return self.draw.any_of((0.0, 0.05, 0.2))
 
         until = STARTED_AT + self.seconds * SECOND * 2 // 3
-        return Faults(share(), share(), share(), share() / 4, share(), until)
+        return FaultRates(share(), share(), share(), share() / 4, share(), until)
 
     def command(self, command: Command, now: int) -> None:
         """As a simulation does it: at once, and a refusal is only noted."""

@@ -7,6 +7,7 @@ may be given several times. A word that means nothing is a ValueError.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from tests.support.devices import asks, claim_of, device, device_class, slice_of
 
@@ -23,6 +24,8 @@ from bayplan.model.groups import (
 )
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
+from bayplan.model.node import NodeStatus
+from bayplan.model.node_pools import Autoscaler, AutoscalerSpec, NodePool, NodePoolSpec, NodeTemplate
 from bayplan.model.pod import PodSchedulingGroup
 from bayplan.model.resource_claims import DeviceToleration
 from bayplan.model.structs import replace
@@ -69,6 +72,11 @@ def made(kind: str, name: str, words: Words) -> Object:
             return storage_class(name, mode=mode, provisioner="kubernetes.io/no-provisioner").manifest().obj()
         case "volume":
             return _volume(name, dict(pairs))
+        case "pool":
+            return _pool(name, pairs)
+        case "autoscaler":
+            fields: dict[str, Any] = {key.replace("-", "_"): value for key, value in pairs}
+            return Autoscaler(metadata=ObjectMeta(name=name), spec=AutoscalerSpec(**fields))
         case "group":
             return _group(name, dict(pairs))
         case "deviceclass":
@@ -95,6 +103,22 @@ def _group(name: str, given: dict[str, str]) -> Object:
     mode = DisruptionMode(all=EmptyPart()) if given.get("mode") == "all" else None
     spec = PodGroupSpec(scheduling_policy=policy, disruption_mode=mode, priority_class_name=given.get("priority", ""))
     return PodGroup(metadata=ObjectMeta(name=name, namespace=DEFAULT_NAMESPACE), spec=spec)
+
+
+def _pool(name: str, pairs: Pairs) -> Object:
+    """`cpu=4 min=1 max=3 price=0.5 start=60s`: amounts are those of a node."""
+    spec, amounts = NodePoolSpec(max=10), {"memory": "8Gi"}
+    for key, value in pairs:
+        if key in ("min", "max", "priority"):
+            setattr(spec, key, int(value))
+        elif key == "price":
+            spec.price = float(value)
+        elif key in ("start", "unneeded"):
+            setattr(spec, f"{key}_time", value)
+        else:
+            amounts[key] = value
+    spec.template = NodeTemplate(status=NodeStatus(allocatable={**amounts}))
+    return NodePool(metadata=ObjectMeta(name=name), spec=spec)
 
 
 def _node(name: str, pairs: Pairs) -> Object:

@@ -6,7 +6,7 @@ transcripts that its commands lead to: a test compares the two, and an update wr
 that start with `#` are remarks.
 
     node n1 cpu=4 memory=8Gi        also: pod, replicaset, deployment, budget, priority, class, volume, claim,
-                                    deviceclass, devices, deviceclaim, group
+                                    deviceclass, devices, deviceclaim, group, pool, autoscaler
     pod web cpu=2 priority=high     `objects` says which attributes there are
     cordon n1                       and every other command of `verbs`: delete, scale, drain, fail, taint …
     ungate web example.com/a        tolerate web key
@@ -44,6 +44,7 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import RELEASES
+from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.plugins.priority_sort import PrioritySort
@@ -69,7 +70,7 @@ LATENCIES = Latencies(pod_stop_ns=24 * 3600 * SECOND, jitter=0.0)
 _PREEMPTOR = re.compile(r"(?<=^Preempted by pod )\S+|(?<=^Preempted by podgroup )\S+")
 _KINDS = (
     *("node", "pod", "replicaset", "deployment", "budget", "priority", "class", "volume", "claim"),
-    *("deviceclass", "devices", "deviceclaim", "group"),
+    *("deviceclass", "devices", "deviceclaim", "group", "pool", "autoscaler"),
 )
 
 
@@ -126,7 +127,9 @@ class Scenario:
         draws = Draws(0, LATENCIES)
         controllers = standard_controllers(draws)
         self._volumes = tuple(_Pausable(controller) for controller in controllers.volumes)
-        self._controllers = with_fields(controllers, volumes=self._volumes)
+        profiles = build_profiles(self._configuration)
+        autoscaler = AutoscalerController(profiles, draws.around, draws.random)
+        self._controllers = with_fields(controllers, volumes=self._volumes, autoscaler=autoscaler)
         self.world = self._new_world(draws, STARTED_AT)
         self._commands: dict[str, Callable[..., object]] = {
             "ungate": self._ungate,

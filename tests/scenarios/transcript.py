@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import object_key
+from bayplan.model.node import Node
+from bayplan.model.node_pools import POOL_LABEL
 from bayplan.model.pod import Pod
 from bayplan.model.watch_types import DELETED
 from bayplan.store import WatchEvent
@@ -81,8 +83,21 @@ def differences(old: Face | None, new: Face) -> Iterator[str]:
         yield "terminating"
 
 
+def _node_differences(old: Node | None, new: Node, *, is_gone: bool) -> Iterator[str]:
+    """Of a node that belongs to a pool."""
+    if is_gone:
+        yield "leaves"
+        return
+    if old is None:
+        yield "joins"
+    before = {taint.key for taint in old.spec.taints} if old is not None else set()
+    after = {taint.key for taint in new.spec.taints}
+    yield from (f"tainted {key}" for key in sorted(after - before))
+    yield from (f"no longer tainted {key}" for key in sorted(before - after))
+
+
 def seen_in(changes: Iterable[WatchEvent]) -> Iterator[Seen]:
-    """What the store's log says of pods, and of what became of groups."""
+    """What the store's log says of pods, of nodes that come and go by need, and of what became of groups."""
     for change in changes:
         pod = change.new
         if isinstance(pod, PodGroup):
@@ -91,6 +106,10 @@ def seen_in(changes: Iterable[WatchEvent]) -> Iterator[Seen]:
                 if condition not in before:
                     what = said_by(condition.type, condition.status, condition.reason, condition.message)
                     yield Seen(change.at, object_key(pod), "status", what)
+        if isinstance(pod, Node) and POOL_LABEL in pod.metadata.labels:
+            old_node = change.old if isinstance(change.old, Node) else None
+            for what in _node_differences(old_node, pod, is_gone=change.type == DELETED):
+                yield Seen(change.at, object_key(pod), "status", what)
         if not isinstance(pod, Pod):
             continue
         key = object_key(pod)

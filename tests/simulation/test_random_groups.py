@@ -31,7 +31,7 @@ from bayplan.model.time_units import SECOND
 from bayplan.store import Store
 from bayplan.testing import builders as make
 from bayplan.worlds.delays import Draws, Latencies
-from bayplan.worlds.faults import Faults
+from bayplan.worlds.faults import FaultRates
 from bayplan.worlds.simulated import SimulatedWorld
 
 STARTED_AT = 1_700_000_000 * SECOND
@@ -50,7 +50,7 @@ def group_named(name: str, min_count: int, priority: str, *, whole: bool) -> Pod
 class GroupWorld:
     """A few nodes, and groups and pods that come in the first minute."""
 
-    def __init__(self, seed: int, faults: Faults, *, priorities: tuple[str, ...]) -> None:
+    def __init__(self, seed: int, faults: FaultRates, *, priorities: tuple[str, ...]) -> None:
         self.random = Random(seed)
         self.min_counts: dict[str, int] = {}
         store = self.store = Store()
@@ -94,7 +94,7 @@ class GroupWorld:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_nothing_of_a_gang_is_bound_unless_its_quorum_is(seed: int) -> None:
-    faults = Faults(watch_gap=0.05, slow_watch=0.1, until=STARTED_AT + FAULTS_SECONDS * SECOND)
+    faults = FaultRates(watch_gap=0.05, slow_watch=0.1, until=STARTED_AT + FAULTS_SECONDS * SECOND)
     groups = GroupWorld(seed, faults, priorities=("low",))
     rests = 0
     for second in range(5, ALL_SECONDS, 5):
@@ -110,7 +110,7 @@ def test_nothing_of_a_gang_is_bound_unless_its_quorum_is(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_worlds_with_preemption_and_failing_requests_heal(seed: int) -> None:
     until = STARTED_AT + FAULTS_SECONDS * SECOND
-    faults = Faults(refused=0.1, lost_request=0.05, lost_answer=0.05, watch_gap=0.05, slow_watch=0.1, until=until)
+    faults = FaultRates(refused=0.1, lost_request=0.05, lost_answer=0.05, watch_gap=0.05, slow_watch=0.1, until=until)
     groups = GroupWorld(seed, faults, priorities=("low", "high"))
     for second in range(5, 2 * ALL_SECONDS, 5):
         groups.run_to(second)

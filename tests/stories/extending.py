@@ -18,7 +18,7 @@ from tests.stories.recording import Exchange, Line, Story
 
 from bayplan.client.extender_documents import encoded
 from bayplan.client.extenders import HttpExtender, bind_by_extender
-from bayplan.client.posting import Answer, Poster, PostError
+from bayplan.client.posting import PostAnswer, Poster, PostError
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Action, Bind
@@ -72,7 +72,7 @@ class RecordedPoster(Poster):
         self._story, self._store = story, store
         self.left = list(story.exchanges)
 
-    def post(self, url: str, body: bytes) -> Answer:
+    def post(self, url: str, body: bytes) -> PostAnswer:
         if not self._story.exchanges:
             raise PostError(f'Post "{url}": dial tcp EXTENDER: connect: connection refused')
         asked = Exchange(url.removeprefix("http://EXTENDER/ext/"), _shortened(msgspec.json.decode(body)))
@@ -81,9 +81,9 @@ class RecordedPoster(Poster):
         assert (asked.verb, asked.request) == (recorded.verb, self._with_our_uids(recorded.request))
         if recorded.took_ms > TIMEOUT_MS:
             return self.hang(url, body)
-        return Answer(recorded.status, msgspec.json.encode(_at_length(self._with_our_uids(recorded.answer))))
+        return PostAnswer(recorded.status, msgspec.json.encode(_at_length(self._with_our_uids(recorded.answer))))
 
-    def hang(self, url: str, body: bytes) -> Answer:
+    def hang(self, url: str, body: bytes) -> PostAnswer:
         """Nobody answers the connection; what is said of it is the client's own."""
         with socket.create_server(("127.0.0.1", 0)) as silent:
             address = "http://{}:{}".format(*silent.getsockname())

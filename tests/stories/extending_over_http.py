@@ -17,7 +17,7 @@ from tests.stories.over_http import HttpPlay
 
 from bayplan.client.extender_documents import KeptDocuments
 from bayplan.client.extenders import DEFAULT_TIMEOUT_NS, HttpExtender
-from bayplan.client.posting import Answer
+from bayplan.client.posting import PostAnswer
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Writer
 from bayplan.config.scheduling import build_scheduler
@@ -63,14 +63,14 @@ class NotingPoster(RecordedPoster):
         super().__init__(play.story, play.store)
         self._play = play
 
-    def post(self, url: str, body: bytes) -> Answer:
+    def post(self, url: str, body: bytes) -> PostAnswer:
         path = url.removeprefix("http://EXTENDER")
         self._play.note("extender-request", {"path": path, "body": json.loads(body)})
         answer = super().post(url, body)
         self._play.note("extender-response", {"status": answer.status, "body": None})
         return answer
 
-    def hang(self, url: str, body: bytes) -> Answer:
+    def hang(self, url: str, body: bytes) -> PostAnswer:
         self._play.loop.sleep_in_thread(DEFAULT_TIMEOUT_NS / SECOND)
         return super().hang(url, body)
 

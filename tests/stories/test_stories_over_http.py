@@ -40,7 +40,7 @@ from tests.stories.troubled_watches import ServerDown, TroubledWatches
 
 from bayplan.apiserver.http import watching
 from bayplan.client import event_writes, sending
-from bayplan.client.backoff import Backoff
+from bayplan.client.backoff import RetryDelays
 from bayplan.worlds import embedded
 
 DONE_ALREADY = "a volume that is kept for the claim already is not written again"
@@ -169,7 +169,7 @@ def test_watches_in_trouble(
 ) -> None:
     """Lists and watches of pods have the recorded queries, in order; pods are bound once they are seen again."""
     play, pause = WATCHES[name]
-    monkeypatch.setattr(Backoff.__init__, "__defaults__", (time.monotonic, lambda: pause))
+    monkeypatch.setattr(RetryDelays.__init__, "__defaults__", (time.monotonic, lambda: pause))
     story = stories[name]
     played = play(story, tmp_path).account()
     recorded = replace(story, seen=[*story.seen, *story.requests])

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.filtering import Explained, WhatIf, filter_states, nominated_pods, run_filters
+from bayplan.core.filtering import Explained, WhatIfWorlds, filter_states, nominated_pods, run_filters
 from bayplan.core.framework.contract import (
     SKIP,
     FilterPlugin,
@@ -83,6 +83,6 @@ def _filter_with_nominated(
     """Once more where other pods are nominated: room that is promised to them is not free."""
     pod_rows, node_rows = nominated_pods(pod, view)
     if len(pod_rows):
-        full = WhatIf(plugins, states, view)
+        full = WhatIfWorlds(plugins, states, view)
         full.shift(pod_rows, node_rows, +1)
         _filter(plugins, full.states, full.view, np.unique(node_rows), into)

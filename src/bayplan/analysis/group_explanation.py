@@ -14,6 +14,7 @@ from typing import Any
 from bayplan.core.cache import Cache
 from bayplan.core.explain import plain_status
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.framework.verdict import Status
 from bayplan.core.groups.cycle import (
     FAILED_SCHEDULING,
@@ -101,7 +102,12 @@ class GroupExplanation:
 
 
 def explain_group(
-    cache: Cache, profiles: Mapping[str, Profile], key: str, group: PodGroup | None, members: list[Member]
+    cache: Cache,
+    profiles: Mapping[str, Profile],
+    key: str,
+    group: PodGroup | None,
+    members: list[Member],
+    wakeups: Wakeups = Wakeups.UPSTREAM,
 ) -> GroupExplanation:
     """Try the group once, if it is in the active queue; `members` are those that wait."""
     condition = find_condition(group.status.conditions, INITIALLY_SCHEDULED) if group is not None else None
@@ -113,7 +119,7 @@ def explain_group(
         return GroupExplanation(key, GroupPlace.INCOMPLETE, held_back)
     if held_back:
         return GroupExplanation(key, GroupPlace.GATED, held_back, condition=condition)
-    attempt = attempt_group(cache, profiles, group, ordered)
+    attempt = attempt_group(cache, profiles, group, ordered, leaves_out_strays=wakeups is Wakeups.COMPLETE)
     found = GroupExplanation(key, GroupPlace.ACTIVE, {}, attempt, attempt.condition, cache.view())
     place = GroupPlace.ACTIVE if attempt.root.ok else GroupPlace.BACKOFF
     for each in attempt.outcomes:

@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from bayplan.client.paths import plural_of
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.groups import PodGroup
-from bayplan.model.kinds import KINDS
+from bayplan.model.kinds import ALL_KINDS
 from bayplan.model.near_matches import near
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
@@ -39,7 +38,7 @@ _SHORT_NAMES = {
     "pvc": "PersistentVolumeClaim",
     "sc": "StorageClass",
 }
-_KINDS = _SHORT_NAMES | {name: kind for kind, info in KINDS.items() for name in (kind.lower(), plural_of(info))}
+_KINDS = _SHORT_NAMES | {name: kind for kind, info in ALL_KINDS.items() for name in (kind.lower(), info.plural)}
 
 #: Comparing a misspelled name with all of half a million would take longer than the answer is worth.
 _COMPARED_MAX = 20_000
@@ -109,7 +108,7 @@ def parse_object_name(text: str, kinds: Collection[str], namespace: str = DEFAUL
         if before:
             raise UnknownKindError(text, written_kind)
         return Reference(POD, written_kind, name)
-    return Reference(kind, (before or [namespace])[0] if KINDS[kind].namespaced else "", name)
+    return Reference(kind, (before or [namespace])[0] if ALL_KINDS[kind].namespaced else "", name)
 
 
 def written(kind: str, namespace: str, name: str) -> str:

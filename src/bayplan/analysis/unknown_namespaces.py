@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bayplan.model.cluster import Namespace
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.near_matches import near
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
@@ -33,7 +33,7 @@ def unknown_namespaces(objects: Sequence[Object]) -> list[UnknownNamespace]:
     existing = {obj.metadata.name for obj in objects if isinstance(obj, Namespace)}
     if not existing:
         return []
-    named = Counter(obj.metadata.namespace for obj in objects if KINDS[type(obj).__name__].namespaced)
+    named = Counter(obj.metadata.namespace for obj in objects if ALL_KINDS[type(obj).__name__].namespaced)
     known = existing.union(_ALWAYS)
     return [
         UnknownNamespace(name, count, near(name, existing))

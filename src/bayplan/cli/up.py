@@ -11,7 +11,7 @@ import signal
 import socket
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,11 @@ from bayplan.cli.options import (
 )
 from bayplan.config.loading import load_configuration
 from bayplan.config.releases import KubernetesRelease, release_named
+from bayplan.controllers.autoscaling.settings import autoscaler_among
 from bayplan.model.durations import Duration, format_duration
-from bayplan.model.reading import read_documents
+from bayplan.model.node_pools import OWN_API, Autoscaler, NodePool
+from bayplan.model.object_lines import ObjectName
+from bayplan.model.reading import SourcedDocument, from_dicts, locating, read_documents
 from bayplan.web.dashboard import Dashboard
 from bayplan.worlds.bug_reports import BugReports
 from bayplan.worlds.collecting import brief_collections
@@ -151,11 +154,13 @@ def command(
 ) -> None:
     """Run a cluster in this process: a Kubernetes API, a scheduler, controllers and simulated nodes."""
     host, port = listen
+    written, pools = _given_objects(files)
     release = release_named(kubernetes_version)
     if not no_scheduler:
         note_extenders(config, feature_gates, release, how_to_ask="use --no-scheduler, and bayplan run beside it")
     folder = Path(tempfile.mkdtemp(prefix="bayplan-"))
     try:
+        configuration = load_configuration(config, feature_gates=feature_gates, release=release, with_groups=True)
         hosting = Hosting(
             token=token or secrets.token_urlsafe(24),
             host=host,
@@ -168,16 +173,13 @@ def command(
             events_max=event_limit,
             disabled_plugins=disabled_plugins,
             tls=_certificate(host, folder) if tls or not _is_loopback(host) else None,
-            configuration=(
-                configuration := load_configuration(
-                    config, feature_gates=feature_gates, release=release, with_groups=True
-                )
-            ),
+            configuration=configuration,
+            node_pools=pools,
             bugs=BugReports(_log_bug, head_of(configuration, config, feature_gates)),
         )
         path = _kubeconfig_path(kubeconfig_file, state, folder)
         front = partial(Dashboard.of, config=config, feature_gates=feature_gates)
-        cluster = _cluster(hosting, _starting_nodes(nodes, files, release), files, front)
+        cluster = _cluster(hosting, _starting_nodes(nodes, files, release), written, front)
         _write_kubeconfig(path, cluster, hosting)
         asyncio.run(_run(cluster, path, hosting.token))
     finally:
@@ -203,10 +205,29 @@ def _starting_nodes(nodes: tuple[str, ...], files: tuple[str, ...], release: Kub
     return [*plain, *documents_of(nodes_like(templates), now, release)]
 
 
+def _given_objects(files: tuple[str, ...]) -> tuple[list[SourcedDocument], list[NodePool | Autoscaler]]:
+    """What the API is to serve, and pools of nodes, which it does not know. Raises InvalidObject."""
+    served: list[SourcedDocument] = []
+    pools: list[NodePool | Autoscaler] = []
+    sources: dict[ObjectName, str] = {}
+    for one in read_documents(files) if files else []:
+        if one.document.get("apiVersion") != OWN_API:
+            served.append(one)
+            continue
+        found = from_dicts([one.document], one.source)
+        sources |= found.sources
+        pools += [obj for obj in found.objects if isinstance(obj, NodePool | Autoscaler)]
+    with locating(sources):
+        autoscaler_among(pools)
+    return served, pools
+
+
 def _cluster(
-    hosting: Hosting, nodes: list[Document], files: tuple[str, ...], front: Callable[[HostedCluster], Dashboard]
+    hosting: Hosting,
+    nodes: list[Document],
+    written: Sequence[SourcedDocument],
+    front: Callable[[HostedCluster], Dashboard],
 ) -> HostedCluster:
-    written = read_documents(files) if files else []
     try:
         return HostedCluster(hosting, nodes, written, front=front)
     except InvalidState as error:

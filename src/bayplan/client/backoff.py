@@ -12,7 +12,7 @@ _MAX_S = 30.0
 _FORGOTTEN_AFTER_S = 120.0
 
 
-class Backoff:
+class RetryDelays:
     """Doubles with each delay, with up to as much again at random; starts over after a quiet time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, draw: Callable[[], float] = random.random) -> None:

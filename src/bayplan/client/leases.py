@@ -46,7 +46,7 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
 
-class SystemClock:
+class LeaseClock:
     """The machine's clock."""
 
     def monotonic(self) -> float:
@@ -98,7 +98,7 @@ class LeaderElector:
         self.identity = identity
         self._lock = LeaseLock(client, election, component)
         self._on_started, self._on_stopped = on_started, on_stopped
-        self._clock = clock or SystemClock()
+        self._clock = clock or LeaseClock()
         self._jitter = jitter
         self._lease_duration_s = election.lease_duration_ns // SECOND
         self._renew_deadline_s = election.renew_deadline_ns / SECOND

@@ -35,7 +35,7 @@ class PostError(Exception):
     """There is no answer, or it broke off."""
 
 
-class Answer(NamedTuple):
+class PostAnswer(NamedTuple):
     status: int
     body: bytes  # empty unless the status is 200
 
@@ -54,7 +54,7 @@ class Poster:
         self._idle: list[socket.socket] = []
         self._lock = Lock()
 
-    def post(self, url: str, body: bytes) -> Answer:
+    def post(self, url: str, body: bytes) -> PostAnswer:
         """Raises PostError."""
         deadline = time.monotonic() + self._timeout_s
         if self._scheme not in ("http", "https"):
@@ -129,7 +129,7 @@ class _Exchange:
         """Whether the connection can be used again."""
         return self._complete and self._keeps_alive
 
-    def run(self, body: bytes) -> Answer:
+    def run(self, body: bytes) -> PostAnswer:
         try:
             self._connection.settimeout(_time_left(self._deadline))
             self._connection.sendall(_head(urlsplit(self._url), len(body)) + body)
@@ -141,7 +141,7 @@ class _Exchange:
             raise PostError(self._posting(f"net/http: HTTP/1.x transport connection broken: {error}")) from error
         except OSError as error:
             raise PostError(self._posting(connection_broken(error, has_begun=False))) from error
-        return Answer(self._status, b"".join(self._body) if self._status == OK else b"")
+        return PostAnswer(self._status, b"".join(self._body) if self._status == OK else b"")
 
     def _receive(self) -> None:
         self._connection.settimeout(_time_left(self._deadline))

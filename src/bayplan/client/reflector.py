@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from bayplan.client.backoff import Backoff
+from bayplan.client.backoff import RetryDelays
 from bayplan.client.contract import ApiClient, LostError, NotSentError, TransportError
 from bayplan.client.extender_documents import KeptDocuments
-from bayplan.client.refusals import Status, read_status
+from bayplan.client.refusals import ApiStatus, read_status
 from bayplan.client.watch_lines import KindReader, Page, UnintelligibleError, Unreadable
 from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
@@ -83,7 +83,7 @@ class Reflector:
         kind: WatchedKind,
         host: ReflectorHost,
         *,
-        backoff: Backoff | None = None,
+        backoff: RetryDelays | None = None,
         draw: Callable[[], float] = random.random,
         silence_max_s: float = _SILENCE_MAX_S,
         documents: KeptDocuments | None = None,
@@ -91,7 +91,7 @@ class Reflector:
         self._client = client
         self._kind = kind
         self._host = host
-        self._backoff = backoff or Backoff()
+        self._backoff = backoff or RetryDelays()
         self._draw = draw
         self._silence_max_s = silence_max_s
         self._documents = documents if documents is not None and documents.wants(kind.info.kind) else None
@@ -312,7 +312,7 @@ class Reflector:
 
     def _take_line(self, text: bytes, events: list[Event]) -> None:
         kind, content = self._reader.line(text)
-        if isinstance(content, Status):
+        if isinstance(content, ApiStatus):
             raise _RefusedError(content.code, content.message)
         self._lines_seen += 1
         if isinstance(content, Unreadable):

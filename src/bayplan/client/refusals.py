@@ -12,7 +12,7 @@ from bayplan.client.contract import Response
 _SHOWN_MAX = 200
 
 
-class Status(msgspec.Struct):
+class ApiStatus(msgspec.Struct):
     """The answer of a server that refuses."""
 
     message: str = ""
@@ -20,15 +20,15 @@ class Status(msgspec.Struct):
     code: int = 0
 
 
-_decode = msgspec.json.Decoder(Status, strict=False).decode
+_decode = msgspec.json.Decoder(ApiStatus, strict=False).decode
 
 
-def read_status(body: bytes) -> Status:
+def read_status(body: bytes) -> ApiStatus:
     """What a refusal says; its own text where it is no Status."""
     try:
         return _decode(body)
     except msgspec.DecodeError:
-        return Status(message=_text(body))
+        return ApiStatus(message=_text(body))
 
 
 def message_of(response: Response) -> str:

@@ -21,7 +21,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 #: Parts of one generation. Pods of one workload come together in a list, so it need not hold all parts of a cluster.
 LASTING_MAX = 4_096
-#: The same for parts with times. Equal ones come within seconds of each other.
+#: How many parts with times are kept. Equal ones come within seconds of each other.
 PASSING_MAX = 256
 _encode = msgspec.msgpack.Encoder().encode
 

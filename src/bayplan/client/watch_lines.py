@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from bayplan.client.refusals import Status
+from bayplan.client.refusals import ApiStatus
 from bayplan.client.sharing import SharedParts
 from bayplan.model.checks import check
 from bayplan.model.conversion import convert
@@ -36,7 +36,7 @@ class Line(NamedTuple):
     """One line of a watch."""
 
     type: str
-    content: Object | Unreadable | Status
+    content: Object | Unreadable | ApiStatus
 
 
 class Page(NamedTuple):
@@ -93,8 +93,8 @@ class KindReader:
             self._keep(line.content, _decode_raw_line(text).object)
         return line
 
-    def _keep(self, content: Object | Unreadable | Status, document: msgspec.Raw) -> None:
-        if self._keeper is not None and not isinstance(content, Unreadable | Status):
+    def _keep(self, content: Object | Unreadable | ApiStatus, document: msgspec.Raw) -> None:
+        if self._keeper is not None and not isinstance(content, Unreadable | ApiStatus):
             self._keeper(content, bytes(document))
 
     def page(self, body: bytes) -> Page:
@@ -120,7 +120,7 @@ class KindReader:
             plain = msgspec.json.decode(text, type=dict[str, Any])
             content = plain.get("object")
             if plain.get("type") == ERROR:
-                return Line(ERROR, msgspec.convert(content, Status, strict=False))
+                return Line(ERROR, msgspec.convert(content, ApiStatus, strict=False))
         except (msgspec.DecodeError, RecursionError) as error:
             raise UnintelligibleError(f"the watch says what is no event: {error}") from None
         return Line(str(plain.get("type")), self._slowly(content))

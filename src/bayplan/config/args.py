@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bayplan.config.decoding import decode_struct
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.config.node_selectors import check_node_affinity
 from bayplan.config.schema import API_VERSION, Part
 from bayplan.core.feature_gates import FeatureGates
@@ -102,7 +102,7 @@ DEFAULT_ARGS: dict[str, core.PluginArgs] = {
 }
 
 
-def read_args(plugin_name: str, data: Any, gates: FeatureGates, path: str, faults: Faults) -> Any:
+def read_args(plugin_name: str, data: Any, gates: FeatureGates, path: str, faults: ConfigFaults) -> Any:
     """Typed args for a plugin that has some here, the data itself for any other."""
     if plugin_name not in DEFAULT_ARGS:
         return data
@@ -115,7 +115,7 @@ def read_args(plugin_name: str, data: Any, gates: FeatureGates, path: str, fault
     return _READERS[plugin_name](data, path, faults)
 
 
-def _is_of_kind(kind: str, data: Any, path: str, faults: Faults) -> bool:
+def _is_of_kind(kind: str, data: Any, path: str, faults: ConfigFaults) -> bool:
     """Whether apiVersion and kind, where given, are the plugin's own; else its fields would mislead."""
     if not isinstance(data, dict):
         return True  # decoding says that an object was expected
@@ -127,7 +127,7 @@ def _is_of_kind(kind: str, data: Any, path: str, faults: Faults) -> bool:
     return False
 
 
-def _read_fit(data: Any, path: str, faults: Faults) -> core.NodeResourcesFitArgs:
+def _read_fit(data: Any, path: str, faults: ConfigFaults) -> core.NodeResourcesFitArgs:
     args = decode_struct(_FitArgs, data, path, faults)
     _check_names(args.ignored_resources, f"{path}.ignoredResources", faults)
     groups_path = f"{path}.ignoredResourceGroups"
@@ -142,7 +142,7 @@ def _read_fit(data: Any, path: str, faults: Faults) -> core.NodeResourcesFitArgs
     )
 
 
-def _strategy(given: _Strategy, path: str, faults: Faults) -> core.ScoringStrategy:
+def _strategy(given: _Strategy, path: str, faults: ConfigFaults) -> core.ScoringStrategy:
     if given.type not in _STRATEGIES:
         faults.unsupported(f"{path}.type", given.type, _STRATEGIES)
     resources = _resources(given.resources)
@@ -154,7 +154,7 @@ def _strategy(given: _Strategy, path: str, faults: Faults) -> core.ScoringStrate
     return core.ScoringStrategy(given.type, resources, _ratio_shape(given, path, faults))
 
 
-def _ratio_shape(given: _Strategy, path: str, faults: Faults) -> tuple[core.ShapePoint, ...]:
+def _ratio_shape(given: _Strategy, path: str, faults: ConfigFaults) -> tuple[core.ShapePoint, ...]:
     ratio, ratio_path = given.requested_to_capacity_ratio, f"{path}.requestedToCapacityRatio"
     if given.type != core.REQUESTED_TO_CAPACITY_RATIO:
         if ratio is not None:
@@ -171,7 +171,7 @@ def _points(shape: tuple[_Point, ...]) -> tuple[core.ShapePoint, ...]:
     return tuple(core.ShapePoint(point.utilization, point.score) for point in shape)
 
 
-def _check_shape(shape: tuple[_Point, ...], path: str, faults: Faults) -> None:
+def _check_shape(shape: tuple[_Point, ...], path: str, faults: ConfigFaults) -> None:
     if not shape:
         faults.required(path, "at least one point must be specified")
     for position in range(1, len(shape)):
@@ -185,7 +185,7 @@ def _check_shape(shape: tuple[_Point, ...], path: str, faults: Faults) -> None:
         _check_range(point.score, 10, f"{path}[{position}].score", faults)
 
 
-def _read_balanced(data: Any, path: str, faults: Faults) -> core.NodeResourcesBalancedAllocationArgs:
+def _read_balanced(data: Any, path: str, faults: ConfigFaults) -> core.NodeResourcesBalancedAllocationArgs:
     resources = _resources(decode_struct(_BalancedArgs, data, path, faults).resources)
     seen: set[str] = set()
     for position, resource in enumerate(resources):
@@ -204,20 +204,20 @@ def _resources(given: tuple[_Resource, ...]) -> tuple[core.ResourceWeight, ...]:
     return tuple(core.ResourceWeight(resource.name, resource.weight or 1) for resource in given)
 
 
-def _read_inter_pod_affinity(data: Any, path: str, faults: Faults) -> core.InterPodAffinityArgs:
+def _read_inter_pod_affinity(data: Any, path: str, faults: ConfigFaults) -> core.InterPodAffinityArgs:
     args = decode_struct(_InterPodAffinityArgs, data, path, faults)
     _check_range(args.hard_pod_affinity_weight, 100, f"{path}.hardPodAffinityWeight", faults)
     return core.InterPodAffinityArgs(args.hard_pod_affinity_weight, args.ignore_preferred_terms_of_existing_pods)
 
 
-def _read_node_affinity(data: Any, path: str, faults: Faults) -> core.NodeAffinityArgs:
+def _read_node_affinity(data: Any, path: str, faults: ConfigFaults) -> core.NodeAffinityArgs:
     args = decode_struct(_NodeAffinityArgs, data, path, faults)
     if args.added_affinity is not None:
         check_node_affinity(args.added_affinity, f"{path}.addedAffinity", faults)
     return core.NodeAffinityArgs(args.added_affinity)
 
 
-def _read_spread(data: Any, path: str, faults: Faults) -> core.PodTopologySpreadArgs:
+def _read_spread(data: Any, path: str, faults: ConfigFaults) -> core.PodTopologySpreadArgs:
     args = decode_struct(_SpreadArgs, data, path, faults)
     defaulting = args.defaulting_type or core.SYSTEM_DEFAULTING
     type_path = f"{path}.defaultingType"
@@ -231,7 +231,7 @@ def _read_spread(data: Any, path: str, faults: Faults) -> core.PodTopologySpread
     return core.PodTopologySpreadArgs(defaulting, args.default_constraints)
 
 
-def _check_constraints(constraints: tuple[TopologySpreadConstraint, ...], path: str, faults: Faults) -> None:
+def _check_constraints(constraints: tuple[TopologySpreadConstraint, ...], path: str, faults: ConfigFaults) -> None:
     seen: set[tuple[str, str]] = set()
     for position, constraint in enumerate(constraints):
         constraint_path = f"{path}[{position}]"
@@ -242,7 +242,7 @@ def _check_constraints(constraints: tuple[TopologySpreadConstraint, ...], path: 
         seen.add(pair)
 
 
-def _check_constraint(constraint: TopologySpreadConstraint, path: str, faults: Faults) -> None:
+def _check_constraint(constraint: TopologySpreadConstraint, path: str, faults: ConfigFaults) -> None:
     if constraint.max_skew <= 0:
         faults.invalid(f"{path}.maxSkew", constraint.max_skew, "not in valid range (0, inf)")
     key, key_path = constraint.topology_key, f"{path}.topologyKey"
@@ -260,7 +260,7 @@ def _check_constraint(constraint: TopologySpreadConstraint, path: str, faults: F
         faults.forbidden(f"{path}.labelSelector", detail)
 
 
-def _read_volume_binding(data: Any, gates: FeatureGates, path: str, faults: Faults) -> core.VolumeBindingArgs:
+def _read_volume_binding(data: Any, gates: FeatureGates, path: str, faults: ConfigFaults) -> core.VolumeBindingArgs:
     args = decode_struct(_VolumeBindingArgs, data, path, faults)
     if args.bind_timeout_seconds < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
@@ -274,7 +274,9 @@ def _read_volume_binding(data: Any, gates: FeatureGates, path: str, faults: Faul
     return core.VolumeBindingArgs(args.bind_timeout_seconds, _points(args.shape))
 
 
-def _read_dynamic_resources(data: Any, gates: FeatureGates, path: str, faults: Faults) -> core.DynamicResourcesArgs:
+def _read_dynamic_resources(
+    data: Any, gates: FeatureGates, path: str, faults: ConfigFaults
+) -> core.DynamicResourcesArgs:
     args = decode_struct(_DynamicResourcesArgs, data, path, faults)
     given = {}
     if args.filter_timeout is not None:
@@ -293,7 +295,7 @@ def _read_dynamic_resources(data: Any, gates: FeatureGates, path: str, faults: F
     return core.DynamicResourcesArgs(**given)
 
 
-def _read_preemption(data: Any, path: str, faults: Faults) -> core.DefaultPreemptionArgs:
+def _read_preemption(data: Any, path: str, faults: ConfigFaults) -> core.DefaultPreemptionArgs:
     args = decode_struct(_PreemptionArgs, data, path, faults)
     percentage, absolute = args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute
     percentage_path = f"{path}.minCandidateNodesPercentage"
@@ -308,18 +310,18 @@ def _read_preemption(data: Any, path: str, faults: Faults) -> core.DefaultPreemp
     return core.DefaultPreemptionArgs(percentage, absolute)
 
 
-def _check_range(value: int, highest: int, path: str, faults: Faults) -> None:
+def _check_range(value: int, highest: int, path: str, faults: ConfigFaults) -> None:
     if not 0 <= value <= highest:
         faults.invalid(path, value, f"not in valid range [0, {highest}]")
 
 
-def _check_names(names: tuple[str, ...], path: str, faults: Faults) -> None:
+def _check_names(names: tuple[str, ...], path: str, faults: ConfigFaults) -> None:
     for position, name in enumerate(names):
         for error in label_key_faults(name):
             faults.invalid(f"{path}[{position}]", name, error)
 
 
-_READERS: dict[str, Callable[[Any, str, Faults], core.PluginArgs]] = {
+_READERS: dict[str, Callable[[Any, str, ConfigFaults], core.PluginArgs]] = {
     "NodeResourcesFit": _read_fit,
     "NodeResourcesBalancedAllocation": _read_balanced,
     "InterPodAffinity": _read_inter_pod_affinity,
@@ -327,7 +329,7 @@ _READERS: dict[str, Callable[[Any, str, Faults], core.PluginArgs]] = {
     "PodTopologySpread": _read_spread,
     "DefaultPreemption": _read_preemption,
 }
-_READERS_WITH_GATES: dict[str, Callable[[Any, FeatureGates, str, Faults], core.PluginArgs]] = {
+_READERS_WITH_GATES: dict[str, Callable[[Any, FeatureGates, str, ConfigFaults], core.PluginArgs]] = {
     "VolumeBinding": _read_volume_binding,
     "DynamicResources": _read_dynamic_resources,
 }

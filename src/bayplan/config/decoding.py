@@ -14,14 +14,14 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from bayplan.config.faults import Faults, invalid
+from bayplan.config.faults import ConfigFaults, invalid
 from bayplan.model.conversion import Conversion
 from bayplan.model.durations import Duration, parse_duration
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 
-def decode_struct(struct: type[StructT], data: Any, path: str, faults: Faults) -> StructT:
+def decode_struct(struct: type[StructT], data: Any, path: str, faults: ConfigFaults) -> StructT:
     """An instance of `struct`; what could not be read has its default value and a fault."""
     return _ConfigurationConversion(faults.add).struct(struct, data, path)
 

@@ -10,11 +10,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.model.yaml_documents import parse_yaml
 
 
-def read_document(path: Path, faults: Faults) -> dict[str, Any]:
+def read_document(path: Path, faults: ConfigFaults) -> dict[str, Any]:
     """The object in the file; raises `InvalidObject` where there is none."""
     data = _parse(_read_text(path, faults), faults)
     if not isinstance(data, dict):
@@ -24,7 +24,7 @@ def read_document(path: Path, faults: Faults) -> dict[str, Any]:
     return data
 
 
-def _read_text(path: Path, faults: Faults) -> str:
+def _read_text(path: Path, faults: ConfigFaults) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -35,7 +35,7 @@ def _read_text(path: Path, faults: Faults) -> str:
     raise AssertionError("a file that cannot be read is a fault")
 
 
-def _parse(text: str, faults: Faults) -> Any:
+def _parse(text: str, faults: ConfigFaults) -> Any:
     try:
         # JSON may be indented with tabs, which YAML refuses.
         if text.lstrip().startswith("{"):

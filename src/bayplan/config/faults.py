@@ -16,7 +16,7 @@ from bayplan.model.errors import Fault, InvalidObject
 CONFIGURATION_KIND = "KubeSchedulerConfiguration"
 
 
-class Faults:
+class ConfigFaults:
     """A growing list of faults of one configuration."""
 
     def __init__(self, source: str = "") -> None:

@@ -20,7 +20,7 @@ from bayplan.config.args import DEFAULT_ARGS, read_args
 from bayplan.config.decoding import decode_struct
 from bayplan.config.defaults import EXTENSION_POINTS, GROUP_EXTENSION_POINTS
 from bayplan.config.document import read_document
-from bayplan.config.faults import CONFIGURATION_KIND, Faults
+from bayplan.config.faults import CONFIGURATION_KIND, ConfigFaults
 from bayplan.config.feature_gates import GateSettings, read_feature_gates
 from bayplan.config.merge import MULTI_POINT, expand_plugins
 from bayplan.config.own_settings import read_own_settings
@@ -35,7 +35,7 @@ from bayplan.config.schema import (
     Profile,
 )
 from bayplan.config.validation import check_configuration
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import NodeResourcesFitArgs
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
@@ -73,8 +73,8 @@ class Configuration:
     percentage_of_nodes_to_score: int | None  # None: not set, every node counts; 0: adapt to the size as upstream
     pod_initial_backoff_seconds: int
     pod_max_backoff_seconds: int
+    gates: FeatureGates
     wakeups: Wakeups = Wakeups.UPSTREAM
-    gates: FeatureGates = DEFAULT_GATES
     safety: PreemptionSafety = UPSTREAM
     parked_max_ns: int = PARKED_MAX_NS  # a flag of kube-scheduler, and no part of its file
     # The whole file with its defaults, for those who run a scheduler. Configurations that decide the same are equal.
@@ -126,7 +126,7 @@ def load_configuration(
     else:
         gates = read_feature_gates(feature_gates, release, with_groups=with_groups)
     implements = implemented_points(gates) if implements is None else implements
-    faults = Faults(str(source) if isinstance(source, str | Path) else "")
+    faults = ConfigFaults(str(source) if isinstance(source, str | Path) else "")
     file = _with_defaults(_read_file(source, overrides, release, faults))
     check_configuration(file, faults)
     ignored = _resources_left_to_extenders(file.extenders)
@@ -151,7 +151,10 @@ def load_configuration(
 
 
 def _read_file(
-    source: ConfigSource, overrides: Mapping[str, Mapping[str, Any]], release: KubernetesRelease, faults: Faults
+    source: ConfigSource,
+    overrides: Mapping[str, Mapping[str, Any]],
+    release: KubernetesRelease,
+    faults: ConfigFaults,
 ) -> KubeSchedulerConfiguration:
     if source is None:
         source = {"apiVersion": API_VERSION, "kind": CONFIGURATION_KIND}
@@ -165,7 +168,7 @@ def _read_file(
     return decode_struct(KubeSchedulerConfiguration, data, "", faults)
 
 
-def _refuse_later_points(data: Mapping[str, Any], release: KubernetesRelease, faults: Faults) -> None:
+def _refuse_later_points(data: Mapping[str, Any], release: KubernetesRelease, faults: ConfigFaults) -> None:
     """Extension points that this version's file does not have; what is malformed is reported by decoding."""
     profiles = data.get("profiles")
     for position, profile in enumerate(profiles if isinstance(profiles, list) else ()):
@@ -175,7 +178,7 @@ def _refuse_later_points(data: Mapping[str, Any], release: KubernetesRelease, fa
                 faults.add(f"profiles[{position}].plugins.{point}", "unknown field")
 
 
-def _check_version(data: Mapping[str, Any], faults: Faults) -> None:
+def _check_version(data: Mapping[str, Any], faults: ConfigFaults) -> None:
     if data.get("apiVersion") != API_VERSION:
         faults.unsupported("apiVersion", data.get("apiVersion"), (API_VERSION,))
     if data.get("kind") != CONFIGURATION_KIND:
@@ -228,7 +231,7 @@ def _profile_spec(
     folder: Path,
     gates: FeatureGates,
     path: str,
-    faults: Faults,
+    faults: ConfigFaults,
 ) -> ProfileSpec:
     name = profile.scheduler_name or ""
     outside = _Outside(profile, implements, folder, path, faults)
@@ -250,7 +253,12 @@ class _Outside:
     """The plugins of one profile that are not built in."""
 
     def __init__(
-        self, profile: Profile, implements: Mapping[str, frozenset[str]], folder: Path, path: str, faults: Faults
+        self,
+        profile: Profile,
+        implements: Mapping[str, frozenset[str]],
+        folder: Path,
+        path: str,
+        faults: ConfigFaults,
     ) -> None:
         self._profile, self._path, self._faults = profile, path, faults
         self._taken = set(implements)  # names that a plugin may not give itself
@@ -314,7 +322,11 @@ def _named_at(profile: Profile, path: str) -> dict[str, dict[str, str]]:
 
 
 def _args(
-    profile: Profile, ignored_resources: frozenset[str], gates: FeatureGates, path: str, faults: Faults
+    profile: Profile,
+    ignored_resources: frozenset[str],
+    gates: FeatureGates,
+    path: str,
+    faults: ConfigFaults,
 ) -> dict[str, Any]:
     args: dict[str, Any] = dict(DEFAULT_ARGS)
     for position, entry in enumerate(profile.plugin_config):

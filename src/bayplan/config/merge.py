@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bayplan.config.defaults import EXTENSION_POINTS, GROUP_EXTENSION_POINTS, REMOVED_PLUGINS
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.config.schema import Plugin, Plugins, PluginSet
 
 ALL = "*"
@@ -34,7 +34,7 @@ def expand_plugins(
     implements: Mapping[str, frozenset[str]],
     scheduler_name: str,
     path: str,
-    faults: Faults,
+    faults: ConfigFaults,
 ) -> ExpandedPlugins:
     """The plugins of a profile by extension point; what is wrong goes to `faults` under `path`."""
     multi = merge_plugin_sets(default, custom.multi_point)
@@ -99,7 +99,7 @@ def _check_names(
     multi: PluginSet,
     implements: Mapping[str, frozenset[str]],
     path: str,
-    faults: Faults,
+    faults: ConfigFaults,
 ) -> None:
     for point in (*EXTENSION_POINTS, *GROUP_EXTENSION_POINTS):
         enabled_path = f"{path}.{point}.enabled"
@@ -119,7 +119,7 @@ def _check_point(
     enabled: tuple[Plugin, ...],
     implements: Mapping[str, frozenset[str]],
     path: str,
-    faults: Faults,
+    faults: ConfigFaults,
 ) -> None:
     type_name = f"{point[0].upper()}{point[1:]}Plugin"
     seen: set[str] = set()
@@ -136,7 +136,9 @@ def _check_point(
         seen.add(name)
 
 
-def _check_counts(by_point: Mapping[str, tuple[str, ...]], scheduler_name: str, path: str, faults: Faults) -> None:
+def _check_counts(
+    by_point: Mapping[str, tuple[str, ...]], scheduler_name: str, path: str, faults: ConfigFaults
+) -> None:
     queue_sort_count = len(by_point["queueSort"])
     if queue_sort_count != 1:
         faults.add(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.model.conversion import FieldFault
 from bayplan.model.pod import PREFERRED, REQUIRED, NodeAffinity, NodeSelectorTerm
 from bayplan.model.selectors import node_field_faults, node_requirement_faults
 
 
-def check_node_affinity(affinity: NodeAffinity, path: str, faults: Faults) -> None:
+def check_node_affinity(affinity: NodeAffinity, path: str, faults: ConfigFaults) -> None:
     """Report every requirement of the affinity that cannot be evaluated."""
     for term, term_path in _terms(affinity, path):
         for field, message in _term_faults(term, term_path):

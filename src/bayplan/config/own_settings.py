@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from bayplan.config.decoding import decode_struct
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.config.schema import Part, Profile
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import ForeignVictims, PreemptionSafety
@@ -50,7 +50,7 @@ class Own(NamedTuple):
     safety: PreemptionSafety
 
 
-def read_own_settings(profiles: Sequence[Profile], safety: PreemptionSafety, faults: Faults) -> Own:
+def read_own_settings(profiles: Sequence[Profile], safety: PreemptionSafety, faults: ConfigFaults) -> Own:
     """What the configuration asks for; `safety` holds where it does not say. Without an entry as kube-scheduler."""
     found: dict[str, Any] = {}
     for position, profile in enumerate(profiles):
@@ -63,7 +63,7 @@ def read_own_settings(profiles: Sequence[Profile], safety: PreemptionSafety, fau
     return Own(wakeups, with_settings(safety, found))
 
 
-def _take(given: OwnSettings, found: dict[str, Any], path: str, faults: Faults) -> None:
+def _take(given: OwnSettings, found: dict[str, Any], path: str, faults: ConfigFaults) -> None:
     for info in msgspec.structs.fields(given):
         value, field_path = getattr(given, info.name), f"{path}.{info.encode_name}"
         if value is None or not _is_valid(info.name, value, field_path, faults):
@@ -72,7 +72,7 @@ def _take(given: OwnSettings, found: dict[str, Any], path: str, faults: Faults) 
             faults.add(field_path, "must be the same for all profiles")
 
 
-def _is_valid(name: str, value: Any, path: str, faults: Faults) -> bool:
+def _is_valid(name: str, value: Any, path: str, faults: ConfigFaults) -> bool:
     if name not in _WORDS:
         if value < 0:
             faults.invalid(path, value, "must be greater than or equal to 0")

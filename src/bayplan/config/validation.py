@@ -7,7 +7,7 @@ args are checked in `args`, plugin names and orders in `merge`.
 from __future__ import annotations
 
 from bayplan.config.defaults import EXTENSION_POINTS, REMOVED_PLUGINS
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.config.schema import (
     API_VERSION,
     Extender,
@@ -21,7 +21,7 @@ from bayplan.model.names import extended_resource_faults
 _REMOVED_DETAIL = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
 
 
-def check_configuration(configuration: KubeSchedulerConfiguration, faults: Faults) -> None:
+def check_configuration(configuration: KubeSchedulerConfiguration, faults: ConfigFaults) -> None:
     """Report everything wrong with the configuration apart from plugin args and plugin names."""
     if configuration.client_connection.burst < 0:
         faults.invalid("clientConnection.burst", configuration.client_connection.burst, "must be non-negative")
@@ -34,7 +34,7 @@ def check_configuration(configuration: KubeSchedulerConfiguration, faults: Fault
     _check_extenders(configuration.extenders, "extenders", faults)
 
 
-def _check_leader_election(election: LeaderElection, path: str, faults: Faults) -> None:
+def _check_leader_election(election: LeaderElection, path: str, faults: ConfigFaults) -> None:
     if not election.leader_elect:
         return
     for field, nanoseconds in (
@@ -51,12 +51,12 @@ def _check_leader_election(election: LeaderElection, path: str, faults: Faults) 
         faults.invalid(f"{path}.resourceLock", election.resource_lock, detail)
 
 
-def _check_percentage(percentage: int | None, path: str, faults: Faults) -> None:
+def _check_percentage(percentage: int | None, path: str, faults: ConfigFaults) -> None:
     if percentage is not None and not 0 <= percentage <= 100:
         faults.invalid(path, percentage, "not in valid range [0-100]")
 
 
-def _check_backoff(configuration: KubeSchedulerConfiguration, faults: Faults) -> None:
+def _check_backoff(configuration: KubeSchedulerConfiguration, faults: ConfigFaults) -> None:
     initial, highest = configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds
     if initial <= 0:
         faults.invalid("podInitialBackoffSeconds", initial, "must be greater than 0")
@@ -65,7 +65,7 @@ def _check_backoff(configuration: KubeSchedulerConfiguration, faults: Faults) ->
         faults.invalid("podMaxBackoffSeconds", highest, detail)
 
 
-def _check_profiles(profiles: tuple[Profile, ...], path: str, faults: Faults) -> None:
+def _check_profiles(profiles: tuple[Profile, ...], path: str, faults: ConfigFaults) -> None:
     seen: set[str] = set()
     for position, profile in enumerate(profiles):
         profile_path = f"{path}[{position}]"
@@ -81,7 +81,7 @@ def _check_profiles(profiles: tuple[Profile, ...], path: str, faults: Faults) ->
     _check_common_queue_sort(profiles, path, faults)
 
 
-def _check_removed_plugins(profile: Profile, path: str, faults: Faults) -> None:
+def _check_removed_plugins(profile: Profile, path: str, faults: ConfigFaults) -> None:
     for point in EXTENSION_POINTS:
         enabled_path = f"{path}.plugins.{point}.enabled"
         for position, plugin in enumerate(profile.plugins.at(point).enabled):
@@ -89,7 +89,7 @@ def _check_removed_plugins(profile: Profile, path: str, faults: Faults) -> None:
                 faults.invalid(f"{enabled_path}[{position}]", plugin.name, _REMOVED_DETAIL)
 
 
-def _check_plugin_config_names(entries: tuple[PluginConfig, ...], path: str, faults: Faults) -> None:
+def _check_plugin_config_names(entries: tuple[PluginConfig, ...], path: str, faults: ConfigFaults) -> None:
     seen: set[str] = set()
     for position, entry in enumerate(entries):
         if entry.name in seen:
@@ -99,7 +99,7 @@ def _check_plugin_config_names(entries: tuple[PluginConfig, ...], path: str, fau
         seen.add(entry.name)
 
 
-def _check_common_queue_sort(profiles: tuple[Profile, ...], path: str, faults: Faults) -> None:
+def _check_common_queue_sort(profiles: tuple[Profile, ...], path: str, faults: ConfigFaults) -> None:
     """All profiles share one queue, hence its order."""
     first = profiles[0].plugins.queue_sort
     if len(first.enabled) > 1:
@@ -119,7 +119,7 @@ def _args_of(name: str, profile: Profile) -> object:
     return next((entry.args for entry in profile.plugin_config if entry.name == name), None)
 
 
-def _check_extenders(extenders: tuple[Extender, ...], path: str, faults: Faults) -> None:
+def _check_extenders(extenders: tuple[Extender, ...], path: str, faults: ConfigFaults) -> None:
     managed: set[str] = set()
     for position, extender in enumerate(extenders):
         extender_path = f"{path}[{position}]"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias, TypeVar
 
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.meta import ObjectMeta, ObjectReference, OwnerReference
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.workloads import (
@@ -128,7 +128,7 @@ def controlled_by(store: Store, owner: Object, struct: type[ObjectT]) -> list[Ob
 
 def reference_to(owner: Object) -> OwnerReference:
     """A controller reference to the object."""
-    info = KINDS[type(owner).__name__]
+    info = ALL_KINDS[type(owner).__name__]
     return OwnerReference(
         api_version=info.api_version,
         kind=info.kind,
@@ -141,7 +141,7 @@ def reference_to(owner: Object) -> OwnerReference:
 
 def object_reference(obj: Object) -> ObjectReference:
     """As one object names another that it does not own."""
-    info, meta = KINDS[type(obj).__name__], obj.metadata
+    info, meta = ALL_KINDS[type(obj).__name__], obj.metadata
     return ObjectReference(
         api_version=info.api_version, kind=info.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid
     )

@@ -53,6 +53,7 @@ class Controllers:
     devices: tuple[Controller, ...]  # the resource claims that stand for them, their drivers, and who leaves them
     kubelet: Kubelet
     lifecycle: NodeLifecycleController
+    autoscaler: Controller | None = None  # where there are pools of nodes
 
     def __iter__(self) -> Iterator[Controller]:
         yield from self.adopters
@@ -63,6 +64,8 @@ class Controllers:
         yield from self.devices
         yield self.kubelet
         yield self.lifecycle
+        if self.autoscaler is not None:
+            yield self.autoscaler
 
 
 def standard_controllers(delays: Delays, kubelet: Kubelet | None = None, *, has_users: bool = False) -> Controllers:

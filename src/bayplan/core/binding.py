@@ -66,8 +66,6 @@ class Binding:
         self._queue = queue
         self._on_given_back = on_given_back
         self._on_the_way: dict[str, OnTheWay] = {}
-        self.find = self._on_the_way.get
-        """The pod of that name, or None."""
         self.timed: dict[str, OnTheWay] = {}
         """Those of them that wait at Permit or PreBind, or for a write; to be read only."""
         self.is_news = False
@@ -83,6 +81,10 @@ class Binding:
         """What is to be done because of what was observed; the outbox is empty then."""
         actions, self.outbox = tuple(self.outbox), []
         return actions
+
+    def find(self, key: str) -> OnTheWay | None:
+        """The pod of that name."""
+        return self._on_the_way.get(key)
 
     def find_same(self, key: str, uid: str) -> OnTheWay | None:
         """The pod of that name and uid."""

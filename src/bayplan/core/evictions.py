@@ -13,10 +13,14 @@ class Evictions:
     def __init__(self) -> None:
         self._waiting: dict[str, list[str]] = {}  # victim uid -> preemptors, in order of asking
         self._outstanding: dict[str, int] = {}  # preemptor -> evictions it waits for
-        self.is_preempting = self._outstanding.__contains__
+
+    def is_preempting(self, preemptor: str) -> bool:
         """Whether a preemptor waits for evictions; asked each time that any pod comes into the queue."""
-        self.is_asked = self._waiting.__contains__
-        """Whether somebody waits for the victim of that uid already; asked each time that any pod goes."""
+        return preemptor in self._outstanding
+
+    def is_asked(self, victim_uid: str) -> bool:
+        """Whether some preemptor waits for that victim already; asked each time that any pod goes."""
+        return victim_uid in self._waiting
 
     def ask(self, preemptor: str, victim_uid: str) -> bool:
         """Note that the preemptor waits for the victim; whether the eviction has to be ordered (nobody else did)."""

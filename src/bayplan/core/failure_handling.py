@@ -36,7 +36,7 @@ def return_unschedulable(
 def return_refused_again(
     queue: SchedulingQueue, queued: QueuedPod, diagnosis: Diagnosis, nominated: str | None, now: int
 ) -> Decision:
-    """The same for a pod that no node is kept for, and that is told what another one like it was told before it."""
+    """A pod that no node is kept for goes back, and is told what an identical pod was told before it."""
     message, rejectors = diagnosis
     queue.return_refused(queued, rejectors, now)
     return _refusal(queued, message, nominated)

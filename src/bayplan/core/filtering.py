@@ -109,7 +109,7 @@ class Filtered:
         return known
 
 
-class WhatIf:
+class WhatIfWorlds:
     """Every node in a world of its own, in which pods have come to it or left it.
 
     Holds a view with shifted usage and forked plugin states; `filter` judges rows in their worlds. An error is raised
@@ -130,9 +130,9 @@ class WhatIf:
                 self.states[position] = shifting.fork(state, view)
                 self._shifting.append((shifting, self.states[position]))
 
-    def fork(self) -> WhatIf:
-        """The same worlds, to be changed on their own."""
-        return WhatIf(self.plugins, self.states, self.view, self._errors)
+    def fork(self) -> WhatIfWorlds:
+        """A copy of these worlds that can be shifted without changing them."""
+        return WhatIfWorlds(self.plugins, self.states, self.view, self._errors)
 
     def shift(self, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         """Pod i comes to (+1) or leaves (-1) node i."""
@@ -311,7 +311,7 @@ def filter_with_nominated(
     pod_rows, node_rows = nominated_pods(pod, view, rows)
     if not len(pod_rows):
         return run_filters(plugins, states, view, rows)
-    full = WhatIf(plugins, states, view)
+    full = WhatIfWorlds(plugins, states, view)
     full.shift(pod_rows, node_rows, +1)
     looked_at = every_row(view.nodes.count)[rows]
     found = _all_passed(len(looked_at))

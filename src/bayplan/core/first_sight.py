@@ -20,7 +20,7 @@ from bayplan.core.snapshot import View
 
 
 def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Fits | None:
-    """The same choice as with a standing. None when it takes more than the local plugins, or nothing fits."""
+    """The choice that a standing would lead to. None when it takes more than the local plugins, or nothing fits."""
     if view.nominated or _others_speak(profile, pod, view):
         return None
     appraised = _appraised(profile, pod, view, ground)

@@ -23,7 +23,7 @@ from bayplan.core.filtering import (
     Filtered,
     PreFilterResult,
     Verdicts,
-    WhatIf,
+    WhatIfWorlds,
     nominated_pods,
     passing,
     take_failures,
@@ -90,7 +90,6 @@ class LocalAnswers:
         self._crowds = crowds
         self._few_nodes = few_nodes
         self._crowded_out: CrowdedOut | None = None  # for the priority asked about last
-        self.follow = standing.follow
         self._candidacies: dict[int, Candidacy] = {}  # by priority
         #: Of nodes that were tried with all filters, for the pods that did so last: their shape and priority, and when.
         self._tried: tuple[tuple[int, ...], Candidacy] | None = None
@@ -99,6 +98,10 @@ class LocalAnswers:
         pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
         states = [*standing.states, *[SKIP] * len(profile.later_filters)]
         self._filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
+
+    def follow(self, view: View) -> bool:
+        """Bring the standing up to date; False when it has to be made anew."""
+        return self.standing.follow(view)
 
     @property
     def candidacy_count(self) -> int:
@@ -153,7 +156,7 @@ class LocalAnswers:
         """What the local filters say where nodes must have room for the nominated pods as well."""
         plain = self._filtered
         verdicts = Verdicts(plain.verdicts.rejected_by.copy(), plain.verdicts.codes.copy())
-        full = WhatIf(plain.plugins, plain.states, view)
+        full = WhatIfWorlds(plain.plugins, plain.states, view)
         full.shift(*nominated, +1)
         crowded = distinct(nominated[1])
         take_failures(verdicts, crowded, full.filter(crowded))
@@ -218,7 +221,10 @@ class KeptAnswers:
     def rest_on(self, local: LocalAnswers) -> None:
         """What the local plugins say, from now on."""
         self.local = local
-        self.follow = local.follow
+
+    def follow(self, view: View) -> bool:
+        """Bring what the local plugins say up to date; False when it has to be made anew."""
+        return self.local.standing.follow(view)
 
     def decide(self, pod: PodInfo, view: View) -> Choice | None:
         """None when the straight line has to be taken. Has followed, and there is no answer from before."""
@@ -348,7 +354,7 @@ class KeptAnswers:
         if not matter.any():
             return
         crowded = distinct(node_rows[matter])
-        full = WhatIf(self.profile.filter, [*self.local.standing.states, *states], view)
+        full = WhatIfWorlds(self.profile.filter, [*self.local.standing.states, *states], view)
         full.shift(pod_rows[matter], node_rows[matter], +1)
         passed[crowded] = full.filter(crowded).passed
 

@@ -34,7 +34,7 @@ from bayplan.core.events import (
 )
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import failed_event, return_failed, return_refused_again, return_unschedulable
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.extender import AnyExtender
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
@@ -56,7 +56,7 @@ from bayplan.core.groups.single import decide_pod
 from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
 from bayplan.core.preemption.gate import PreemptionGate, hold_group_back
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
-from bayplan.core.preemption.loop_breaker import Victim
+from bayplan.core.preemption.loop_breaker import EvictedOwner
 from bayplan.core.preemption.prepare import prepare
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
@@ -93,7 +93,7 @@ class Scheduler:
         parked_max_ns: int = PARKED_MAX_NS,
         wakeups: Wakeups = Wakeups.UPSTREAM,
         on_choice: ChoiceObserver | None = None,
-        gates: FeatureGates = DEFAULT_GATES,
+        gates: FeatureGates,
         safety: PreemptionSafety = UPSTREAM,
         stopwatch: Stopwatch | None = None,
         on_group_attempt: AttemptObserver | None = None,
@@ -132,6 +132,7 @@ class Scheduler:
         self.queue = self._new_queue(
             count_on_nodes=lambda group: len(self.cache.pods.scheduled_members(group)),
             hold_group_back=self._hold_group_back,
+            wakes_groups_early=self.wakeups is Wakeups.COMPLETE,
             profiles={
                 name: _queue_profile(profile, gate, self.wakeups, release) for name, profile in self.profiles.items()
             },
@@ -146,6 +147,7 @@ class Scheduler:
             self._binding,
             self._evictions,
             self.guard,
+            leaves_out_strays=self.wakeups is Wakeups.COMPLETE,
             in_full=self._tries_groups_in_full,
         )
         self._interrupted: QueuedPod | None = None  # whose attempt raised something unexpected
@@ -416,7 +418,14 @@ class Scheduler:
             if self.queue.groups is None:
                 choice = self._decider.decide(info, view)
             else:
-                choice = decide_pod(self._decider, self.cache, profile, info, view)
+                choice = decide_pod(
+                    self._decider,
+                    self.cache,
+                    profile,
+                    info,
+                    view,
+                    leaves_out_strays=self.wakeups is Wakeups.COMPLETE,
+                )
         except CycleError as error:
             choice = error
         except Exception:
@@ -487,12 +496,12 @@ class Scheduler:
             actions += self._binding.stop(eviction, now)
         return Decision(queued.key, Outcome.NOMINATED, node, diagnosis.message, victims, tuple(actions))
 
-    def _victims_among(self, prepared: Sequence[Action], view: View) -> list[Victim]:
+    def _victims_among(self, prepared: Sequence[Action], view: View) -> list[EvictedOwner]:
         """Those whose eviction is news: nobody has asked for it yet, and more than a plan in memory ends."""
         evictions = [action for action in prepared if isinstance(action, Evict)]
         pods = view.pods
         return [
-            Victim(eviction.pod.partition("/")[0], eviction.uid, pods.owner(pods.rows_by_key[eviction.pod]))
+            EvictedOwner(eviction.pod.partition("/")[0], eviction.uid, pods.owner(pods.rows_by_key[eviction.pod]))
             for eviction in evictions
             if not self._binding.is_waiting(eviction.pod) and not self._evictions.is_asked(eviction.uid)
         ]
@@ -595,4 +604,4 @@ def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups, rel
         *((AnyExtender(),) if profile.extenders else ()),
         *((profile.groups.gang_gate,) if profile.groups.gang_gate is not None else ()),
     )
-    return QueueProfile.of(profile, others, wakeups, release)
+    return QueueProfile.of(profile, release, others, wakeups)

@@ -23,7 +23,7 @@ from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.shapes import Identity, PodShape, Shapes
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.cluster import Namespace, Service
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
@@ -51,6 +51,7 @@ SELECTING = (Service, ReplicationController, ReplicaSet, StatefulSet)
 class Objects:
     """Objects other than nodes and pods that plugins look up, by name; dicts keep the order of arrival."""
 
+    gates: FeatureGates
     namespaces: dict[str, Namespace] = field(default_factory=dict)
     services: dict[NamespacedName, Service] = field(default_factory=dict)
     replication_controllers: dict[NamespacedName, ReplicationController] = field(default_factory=dict)
@@ -71,7 +72,6 @@ class Objects:
     pod_groups: dict[NamespacedName, PodGroup] = field(default_factory=dict)
     #: Claims that were given devices which nobody has written down yet.
     claims_in_flight: set[NamespacedName] = field(default_factory=set)
-    gates: FeatureGates = DEFAULT_GATES
     devices: Inventory = field(init=False)
     now: int | None = None  # the time of the decision; None where a question has none
     version: int = 0  # grows with every change
@@ -221,7 +221,7 @@ class View:
         return self.pods.shape(pod_row)
 
     def what_if(self) -> View:
-        """The same instant with usage that may be shifted."""
+        """This instant with a copy of usage, which may be shifted."""
         usage = self.usage.copy()
         # As `replace` would, in a fifth of the time.
         return View(
@@ -237,7 +237,7 @@ class View:
         )
 
     def without_pods(self) -> View:
-        """The same instant with nodes that are objects and nothing else."""
+        """This instant as if no pods ran: nodes are objects and nothing else."""
         usage = self.usage
         nothing = (usage.requested, usage.nonzero_requested, usage.pod_counts)
         return replace(self, usage=Usage(*map(np.zeros_like, nothing)), bare=True)

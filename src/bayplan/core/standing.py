@@ -88,7 +88,7 @@ class Standing:
         return True
 
     def _follow_nodes(self, view: View) -> bool:
-        """The same after node objects have changed, joined or left, but for what follows in their rows."""
+        """Bring the ground up to date after node objects have changed, joined or left; `_refresh` does the rows."""
         nodes, ground = view.nodes, self.ground  # which is never shorter, and does not follow a table that is
         if not ground.follow(view) or ground.ranks_version != self._ranks_version:
             return False

@@ -14,6 +14,8 @@ from bayplan.model.cron_schedules import ScheduleError, parse_schedule
 from bayplan.model.kinds import Object
 from bayplan.model.meta import LabelSelector, ObjectMeta, RawQuantity
 from bayplan.model.node import Node
+from bayplan.model.node_pool_checks import check_autoscaler, check_node_pool
+from bayplan.model.node_pools import Autoscaler, NodePool
 from bayplan.model.pod import (
     PREFERRED,
     REQUIRED,
@@ -436,4 +438,6 @@ _CHECKS: dict[type, Callable[[Any, list[FieldFault]], None]] = {
     ResourceClaim: _resource_claim,
     ResourceClaimTemplate: _claim_template,
     ResourceSlice: _resource_slice,
+    NodePool: check_node_pool,
+    Autoscaler: check_autoscaler,
 }

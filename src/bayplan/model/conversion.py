@@ -14,6 +14,8 @@ from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origi
 import msgspec
 from msgspec import UNSET
 
+from bayplan.model.near_matches import did_you_mean, near
+
 FieldFault = tuple[str, str]
 """Where in the object, such as `spec.containers[0].image`, and what is wrong there."""
 
@@ -164,6 +166,14 @@ class _ObjectConversion(Conversion):
     }
 
     nulls_are_zeros: ClassVar[bool] = True
+
+    def struct(self, struct: type[S], value: Any, path: str) -> S:
+        if struct.__struct_config__.forbid_unknown_fields and isinstance(value, dict):
+            known = _fields(struct)
+            for name in value:
+                if name not in known:
+                    self._report(child(path, str(name)), f"unknown field{did_you_mean(near(str(name), known))}")
+        return super().struct(struct, value, path)
 
     def scalar(self, wanted: type, value: Any) -> Any:
         if wanted is int and isinstance(value, float) and value.is_integer():

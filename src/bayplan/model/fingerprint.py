@@ -8,7 +8,7 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 #: The content of structs and plain values as bytes; maps count as equal whatever their order.
 fingerprint = _encoder.encode
-#: The same where the order of maps counts, too: who has one can stand for the other to the last byte.
+#: The content as bytes, with maps in their order: what has equal ones can stand for each other to the last byte.
 exact_fingerprint = msgspec.json.Encoder().encode
 
 

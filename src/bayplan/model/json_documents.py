@@ -25,7 +25,7 @@ class JsonError(ValueError):
 
 
 def as_text(data: bytes) -> bytes:
-    """The same text as UTF-8 without byte order mark; ValueError when it is not text."""
+    """The text as UTF-8 without byte order mark; ValueError when it is not text."""
     try:
         if data[:2] in _UTF16_BOMS:
             return data.decode("utf-16").encode()

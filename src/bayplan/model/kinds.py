@@ -11,6 +11,7 @@ from bayplan.model.cluster import Namespace, PriorityClass, Service
 from bayplan.model.groups import PodGroup
 from bayplan.model.near_matches import near
 from bayplan.model.node import Node
+from bayplan.model.node_pools import OWN_API, Autoscaler, NodePool
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.resource_claims import (
@@ -66,6 +67,8 @@ Object: TypeAlias = (
     | ResourceSlice
     | DeviceTaintRule
     | PodGroup
+    | NodePool
+    | Autoscaler
 )
 
 
@@ -88,6 +91,14 @@ class KindInfo:
     def api_version(self) -> str:
         """As written in an object: `v1`, `apps/v1`."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def plural(self) -> str:
+        """The kind's name in paths, permissions and refusals: `pods`."""
+        name = self.kind.lower()
+        if name.endswith("y"):
+            return f"{name[:-1]}ies"
+        return f"{name}es" if name.endswith("s") else f"{name}s"
 
 
 _BY_GROUP: dict[str, tuple[type[Object], ...]] = {
@@ -118,13 +129,23 @@ KINDS: dict[str, KindInfo] = {
 }
 
 
+def _own(struct: type[Object]) -> KindInfo:
+    group, _, version = OWN_API.partition("/")
+    return KindInfo(struct.__name__, group, version, struct, namespaced=False)
+
+
+#: Kinds of bayplan's own, which files and stores hold and no API server or client knows.
+OWN_KINDS: dict[str, KindInfo] = {struct.__name__: _own(struct) for struct in (NodePool, Autoscaler)}
+ALL_KINDS = KINDS | OWN_KINDS
+
+
 def meant_kind(api_version: str, kind: str) -> str:
     """The known kind of which this one looks like a misspelling; "" if it is some other kind.
 
     Only groups of Kubernetes itself are searched, in which users cannot define kinds.
     """
     group = api_version.rpartition("/")[0]
-    known = [name for name, info in KINDS.items() if info.group == group or not api_version]
+    known = [name for name, info in ALL_KINDS.items() if info.group == group or not api_version]
     return next(iter(near(kind, known)), "")
 
 
@@ -133,7 +154,7 @@ def kind_info(api_version: str, kind: str) -> KindInfo | None:
 
     The version is ignored: older ones (policy/v1beta1) have the same fields.
     """
-    info = KINDS.get(kind)
+    info = ALL_KINDS.get(kind)
     if info is None or not api_version:
         return info
     group = api_version.rpartition("/")[0]

@@ -11,7 +11,7 @@ import msgspec
 import yaml
 
 from bayplan.model.json_documents import split_json
-from bayplan.model.kinds import KINDS
+from bayplan.model.kinds import ALL_KINDS
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 #: Kind, namespace ("" for kinds that have none) and name.
@@ -42,7 +42,7 @@ def object_lines(data: bytes) -> dict[ObjectName, int]:
 
 
 def _named(kind: str, namespace: str | None, name: str) -> ObjectName:
-    is_namespaced = kind in KINDS and KINDS[kind].namespaced
+    is_namespaced = kind in ALL_KINDS and ALL_KINDS[kind].namespaced
     return kind, (namespace or DEFAULT_NAMESPACE) if is_namespaced else "", name
 
 

@@ -117,7 +117,7 @@ class PodAffinity(ObjectPart, kw_only=True):
 
 
 class PodAntiAffinity(PodAffinity, kw_only=True):
-    """The same terms, of pods to keep away from."""
+    """Terms about pods to keep away from."""
 
 
 class Affinity(ObjectPart, kw_only=True):

@@ -24,7 +24,7 @@ from bayplan.model.checks import check
 from bayplan.model.conversion import FieldFault, convert, described
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.json_documents import JsonError, as_text, parse_json, split_json
-from bayplan.model.kinds import KINDS, KindInfo, Object, kind_info, meant_kind
+from bayplan.model.kinds import ALL_KINDS, KindInfo, Object, kind_info, meant_kind
 from bayplan.model.object_lines import ObjectName, object_lines
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.yaml_documents import YamlError, parse_yaml
@@ -199,7 +199,7 @@ class _Envelope(_Header):
 
 _decode_header = msgspec.json.Decoder(_Header).decode
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
-_decoders = {kind: msgspec.json.Decoder(info.struct) for kind, info in KINDS.items()}
+_decoders = {kind: msgspec.json.Decoder(info.struct) for kind, info in ALL_KINDS.items()}
 
 
 class _Collector:
@@ -339,12 +339,12 @@ class _Collector:
         if not kind:
             self._fault(source, where, "kind", "is missing")
             return
-        meant = "" if kind in KINDS else meant_kind(api_version, kind)
+        meant = "" if kind in ALL_KINDS else meant_kind(api_version, kind)
         if meant:
             self._fault(source, where, "kind", f"unknown kind {kind!r}; did you mean {meant}?")
             return
         group = api_version.rpartition("/")[0]
-        self.result.skipped[f"{kind}.{group}" if kind in KINDS else kind] += 1
+        self.result.skipped[f"{kind}.{group}" if kind in ALL_KINDS else kind] += 1
 
     def _accept(self, source: str, where: str, obj: Object, info: KindInfo, type_faults: Sequence[FieldFault]) -> None:
         metadata = obj.metadata
@@ -451,7 +451,7 @@ def _is_list(kind: Any, items: Any) -> bool:
     """Lists of known kinds may come without items; of other kinds whose name ends so, only what holds items."""
     if not isinstance(kind, str) or not kind.endswith("List"):
         return False
-    return items is not None or kind == "List" or kind.removesuffix("List") in KINDS
+    return items is not None or kind == "List" or kind.removesuffix("List") in ALL_KINDS
 
 
 def _list_defaults(api_version: Any, kind: Any) -> tuple[str, str]:

@@ -100,6 +100,14 @@ class ImageVolumeSource(ObjectPart, kw_only=True):
     reference: str = ""
 
 
+class EmptyDirVolumeSource(ObjectPart, kw_only=True):
+    medium: str = ""
+
+
+class HostPathVolumeSource(ObjectPart, kw_only=True):
+    """A directory of the node; which one does not matter here."""
+
+
 class Volume(ObjectPart, kw_only=True):
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
@@ -115,8 +123,17 @@ class Volume(ObjectPart, kw_only=True):
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
     csi: CSIVolumeSource | None = None
     image: ImageVolumeSource | None = None
+    # Only autoscalers look at these.
+    empty_dir: EmptyDirVolumeSource | None = None
+    host_path: HostPathVolumeSource | None = None
 
 
 def has_source(volume: Volume) -> bool:
     """Whether it is of a kind that scheduling looks at; of others (secrets, empty directories) only names are read."""
-    return volume != Volume(name=volume.name)
+    return volume != Volume(name=volume.name, empty_dir=volume.empty_dir, host_path=volume.host_path)
+
+
+def is_local(volume: Volume) -> bool:
+    """Whether what is in it is lost with the node; a directory in memory does not count."""
+    in_directory = volume.empty_dir is not None and volume.empty_dir.medium != "Memory"
+    return in_directory or volume.host_path is not None

@@ -6,6 +6,7 @@ Constants only, each named after what it is for; a name that one module alone de
 from typing import Final
 
 DEFAULT_NAMESPACE: Final = "default"
+SYSTEM_NAMESPACE: Final = "kube-system"
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
 
 # Labels of nodes and volumes.
@@ -50,3 +51,6 @@ SERVICE_NAME: Final = "kubernetes.io/service-name"
 
 #: The taint that Cluster Autoscaler puts on a node before it removes it.
 TO_BE_DELETED: Final = "ToBeDeletedByClusterAutoscaler"
+#: Annotations of pods that autoscalers are not to evict, or may.
+SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from bayplan.analysis.recordings.entries import trim_annotations
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.reading import VERSION_FIELD
 
 
@@ -29,7 +29,7 @@ def dump_lines(objects: Iterable[Object], kubernetes_version: str | None = None)
     yield b'{"apiVersion":"v1","kind":"List",%s"items":[\n' % version
     separator = b""
     for obj in objects:
-        api_version = KINDS[type(obj).__name__].api_version
+        api_version = ALL_KINDS[type(obj).__name__].api_version
         document = msgspec.to_builtins(obj)
         trim_annotations(document)
         yield separator + msgspec.json.encode({"apiVersion": api_version, **document})

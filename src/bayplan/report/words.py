@@ -25,6 +25,11 @@ def examples(names: Sequence[str], at_most: int) -> str:
     return shown if len(names) <= at_most else f"{shown}, +{len(names) - at_most:,}"
 
 
+def amount_text(amount: float) -> str:
+    """Of hours or money: `1,234.5`, `0.25`."""
+    return f"{amount:,.2f}".removesuffix("0").removesuffix(".0")
+
+
 def violations(count: int) -> str:
     return counted(count, "budget violation") if count else "no budget violations"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod
 from bayplan.model.watch_types import DELETED
@@ -29,11 +29,11 @@ class Content:
     def __init__(self) -> None:
         # The one "namespace" of kinds that have none is always there, so that looking into it never fails.
         self.objects: dict[Kind, dict[str, dict[str, Object]]] = {
-            kind: {} if info.namespaced else {"": {}} for kind, info in KINDS.items()
+            kind: {} if info.namespaced else {"": {}} for kind, info in ALL_KINDS.items()
         }
         """By kind, which may be said by its struct, too, namespace and name; to be read only."""
-        self.objects.update({info.struct: self.objects[kind] for kind, info in KINDS.items()})
-        self._counts = dict.fromkeys(KINDS, 0)
+        self.objects.update({info.struct: self.objects[kind] for kind, info in ALL_KINDS.items()})
+        self._counts = dict.fromkeys(ALL_KINDS, 0)
         self._on_node: dict[str, dict[Key, None]] = {}
         self._owned: dict[str, dict[Key, None]] = {}
 

@@ -18,7 +18,7 @@ from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.filtering import WhatIf, filter_pod
+from bayplan.core.filtering import WhatIfWorlds, filter_pod
 from bayplan.core.framework.contract import (
     AnsweringPlugin,
     Pending,
@@ -180,7 +180,7 @@ def _filter_words(plugin: Any, case: Case) -> Any:
         return outcome
     nodes = None if outcome.nodes is None else tuple(sorted(outcome.nodes))
     codes = codes_of(plugin, outcome.state, case.view, ALL_ROWS)
-    worlds = WhatIf([plugin], [outcome.state], case.view)
+    worlds = WhatIfWorlds([plugin], [outcome.state], case.view)
     pod_rows = np.flatnonzero(case.view.pods.node_rows >= 0)
     worlds.shift(pod_rows, case.view.pods.node_rows[pod_rows].astype(np.intp), -1)
     shifted = worlds.filter(case.alive_rows)

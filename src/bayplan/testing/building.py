@@ -11,7 +11,7 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.testing.selecting import Labels
 
@@ -34,7 +34,7 @@ class Builder(Generic[ObjectT]):
     _object: ObjectT
 
     def __init__(self, built: ObjectT, name: str, namespace: str = "default") -> None:
-        info = KINDS[type(built).__name__]
+        info = ALL_KINDS[type(built).__name__]
         meta = built.metadata
         meta.name = name
         meta.namespace = namespace if info.namespaced else ""
@@ -52,7 +52,7 @@ class Builder(Generic[ObjectT]):
 
     def dict(self) -> dict[str, Any]:
         """The object as plain JSON data, with its apiVersion."""
-        info = KINDS[type(self._object).__name__]
+        info = ALL_KINDS[type(self._object).__name__]
         plain: dict[str, Any] = msgspec.to_builtins(self._object)
         return {"apiVersion": info.api_version, **plain}
 
@@ -99,7 +99,7 @@ class Builder(Generic[ObjectT]):
 
 def _owner_reference(owner: Builder[Any] | Object | str, name: str, controller: bool) -> OwnerReference:
     if isinstance(owner, str):
-        info = KINDS.get(owner)
+        info = ALL_KINDS.get(owner)
         return OwnerReference(
             api_version=info.api_version if info else "example.com/v1",
             kind=owner,
@@ -107,7 +107,7 @@ def _owner_reference(owner: Builder[Any] | Object | str, name: str, controller: 
             controller=controller,
         )
     built = owner.obj() if isinstance(owner, Builder) else owner
-    info = KINDS[type(built).__name__]
+    info = ALL_KINDS[type(built).__name__]
     return OwnerReference(
         api_version=info.api_version,
         kind=info.kind,

@@ -14,7 +14,7 @@ import numpy as np
 
 from bayplan.config.plugin_loading import normalizes_usage
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, row_array
-from bayplan.core.filtering import WhatIf
+from bayplan.core.filtering import WhatIfWorlds
 from bayplan.core.framework.contract import (
     Reads,
     Ready,
@@ -173,7 +173,7 @@ def keeps_worlds_apart(trial: Trial) -> None:
     for case, state, node_row in worlds_of(trial):
         pod_rows = pods_on(case, node_row)
         nodes = np.full(len(pod_rows), node_row, dtype=np.intp)
-        worlds = WhatIf([trial.plugin], [state], case.view)
+        worlds = WhatIfWorlds([trial.plugin], [state], case.view)
         plain = _codes(worlds, case)
         require(
             np.array_equal(plain, codes_of(trial.plugin, state, case.view, case.alive_rows)),
@@ -209,7 +209,7 @@ def follows_pods_that_move(trial: Trial) -> None:
         pod_rows = row_array([row for row in pods_on(case, node_row) if _is_plain(case, int(row))])
         for leaving in (pod_rows, pod_rows[1:]):
             if len(leaving):
-                worlds = WhatIf([trial.plugin], [state], case.view)
+                worlds = WhatIfWorlds([trial.plugin], [state], case.view)
                 worlds.shift(leaving, np.full(len(leaving), node_row, dtype=np.intp), -1)
                 keys = {case.view.pods.keys[row] for row in leaving}
                 left = [obj for obj in trial.scene.objects if _key(obj) not in keys]
@@ -224,14 +224,14 @@ def _follow_a_pod_that_comes(trial: Trial, pod: Pod, node_row: int) -> None:
         case = Case(case.cache, case.info, case.cache.view())
         outcome = prepared(trial.plugin, case)
         if isinstance(outcome, Ready) and _is_plain(case, pod_row):
-            worlds = WhatIf([trial.plugin], [outcome.state], case.view)
+            worlds = WhatIfWorlds([trial.plugin], [outcome.state], case.view)
             worlds.shift(row_array([pod_row]), row_array([node_row]), +1)
             objects = [*trial.scene.objects, _placed(new, name)]
             _compare_worlds(trial, case, worlds, objects, node_row, f"{_key(new)} came to {name}")
 
 
 def _compare_worlds(
-    trial: Trial, case: Case, worlds: WhatIf, objects: Sequence[Object], node_row: int, when: str
+    trial: Trial, case: Case, worlds: WhatIfWorlds, objects: Sequence[Object], node_row: int, when: str
 ) -> None:
     name, plugin = case.view.nodes.names[node_row], trial.plugin
     code = int(worlds.filter(row_array([node_row])).codes[0])
@@ -261,7 +261,7 @@ def worlds_of(trial: Trial) -> Iterator[tuple[Case, Any, int]]:
                 yield case, outcome.state, row
 
 
-def _codes(worlds: WhatIf, case: Case) -> IntArray:
+def _codes(worlds: WhatIfWorlds, case: Case) -> IntArray:
     return worlds.filter(case.alive_rows).codes
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, row_array
-from bayplan.core.filtering import WhatIf
+from bayplan.core.filtering import WhatIfWorlds
 from bayplan.core.framework.contract import Ready
 from bayplan.core.framework.speed_hints import (
     OWN_PODS_DECIDE,
@@ -41,7 +41,7 @@ def foresees_what_it_says(trial: Trial) -> None:
         return
     rng = trial.rng()
     for case, state, node_row in worlds_of(trial):
-        worlds = WhatIf([trial.plugin], [state], case.view)
+        worlds = WhatIfWorlds([trial.plugin], [state], case.view)
         _let_pods_leave(plugin, worlds, node_row, rng, "")
         others = np.flatnonzero(case.view.pods.node_rows >= 0).tolist()
         visitors = row_array(rng.sample(others, min(VISITORS_MAX, len(others))))
@@ -55,7 +55,7 @@ def foresees_what_it_says(trial: Trial) -> None:
                 _let_pods_elsewhere_change(plugin, trial, pod, change)
 
 
-def _let_pods_leave(plugin: ForesightPlugin, worlds: WhatIf, node_row: int, rng: Random, when: str) -> None:
+def _let_pods_leave(plugin: ForesightPlugin, worlds: WhatIfWorlds, node_row: int, rng: Random, when: str) -> None:
     name = worlds.view.nodes.names[node_row]
     for priority in PRIORITIES:
         foreseen = _foreseen(plugin, worlds, priority).item(node_row)
@@ -68,7 +68,7 @@ def _let_pods_leave(plugin: ForesightPlugin, worlds: WhatIf, node_row: int, rng:
             require(code == foreseen, RULE, said)
 
 
-def _foreseen(plugin: ForesightPlugin, worlds: WhatIf, priority: int) -> IntArray:
+def _foreseen(plugin: ForesightPlugin, worlds: WhatIfWorlds, priority: int) -> IntArray:
     answer: Any = plugin.foresee(worlds.states[0], worlds.view, priority)
     count = worlds.view.nodes.count
     right_form = isinstance(answer, np.ndarray) and answer.dtype == np.int64 and answer.shape == (count,)
@@ -76,7 +76,7 @@ def _foreseen(plugin: ForesightPlugin, worlds: WhatIf, priority: int) -> IntArra
     return answer  # type: ignore[no-any-return]
 
 
-def _ways_to_leave(worlds: WhatIf, node_row: int, priority: int, rng: Random) -> Iterator[RowArray]:
+def _ways_to_leave(worlds: WhatIfWorlds, node_row: int, priority: int, rng: Random) -> Iterator[RowArray]:
     """No pod, all that are of a lower priority, each alone, and some of them."""
     on_node = row_array(worlds.view.nodes.pod_rows[node_row])
     below = on_node[worlds.view.pods.priorities[on_node] < priority].tolist()
@@ -103,7 +103,7 @@ def _decided_by_own_pods(plugin: Any, case: Case) -> dict[tuple[str, int], list[
     outcome = prepared(plugin, case)
     if not isinstance(outcome, Ready):
         return {}
-    worlds = WhatIf([plugin], [outcome.state], case.view)
+    worlds = WhatIfWorlds([plugin], [outcome.state], case.view)
     found: dict[tuple[str, int], list[int]] = {}
     for priority in PRIORITIES:
         for row in np.flatnonzero(_foreseen(plugin, worlds, priority) == OWN_PODS_DECIDE).tolist():
@@ -112,7 +112,7 @@ def _decided_by_own_pods(plugin: Any, case: Case) -> dict[tuple[str, int], list[
     return found
 
 
-def _code_without(worlds: WhatIf, node_row: int, leaving: RowArray) -> int:
+def _code_without(worlds: WhatIfWorlds, node_row: int, leaving: RowArray) -> int:
     left = worlds.fork()
     left.shift(leaving, np.full(len(leaving), node_row, dtype=np.intp), -1)
     return left.filter(row_array([node_row])).codes.item(0)

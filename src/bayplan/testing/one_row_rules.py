@@ -17,7 +17,7 @@ import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, loops
 from bayplan.core.columns.loops import Rule
-from bayplan.core.filtering import WhatIf
+from bayplan.core.filtering import WhatIfWorlds
 from bayplan.core.framework.contract import (
     SKIP,
     Reads,
@@ -64,7 +64,7 @@ def _compare_filters_in_worlds(trial: Trial) -> None:
     plugin = trial.plugin
     for case, state, node_row in worlds_of(trial):
         pod_rows = pods_on(case, node_row)
-        worlds = WhatIf([plugin], [state], case.view)
+        worlds = WhatIfWorlds([plugin], [state], case.view)
         worlds.shift(pod_rows, np.full(len(pod_rows), node_row, dtype=np.intp), -1)
         shifted, view, rows = worlds.states[0], worlds.view, case.alive_rows
         when = f" in a what-if world without the pods of {view.nodes.names[node_row]}"

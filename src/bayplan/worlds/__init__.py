@@ -1,7 +1,7 @@
 """Worlds around the core: sources of events, performers of actions, and a clock.
 
     simulated.py   a whole cluster in virtual time, repeatable from a seed
-    reflector.py   the store's log -> what the scheduler observes, late and in order
+    delayed_watch.py  the store's log -> what the scheduler observes, late and in order
     performing.py  actions -> their requests, handed to a store, and their answers
     delays.py      how long things take
     faults.py      what goes wrong now and then

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from bayplan.controllers.ownership import controller_reference
 from bayplan.controllers.workloads.job_pods import COMPLETE, FAILED
 from bayplan.model.conditions import FALSE, TRUE, find_condition
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.meta import ObjectReference
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
@@ -121,7 +121,7 @@ def _controller(obj: Object) -> ObjectReference | None:
 
 
 def _reference(obj: Object) -> ObjectReference:
-    kind = KINDS[type(obj).__name__]
+    kind = ALL_KINDS[type(obj).__name__]
     meta = obj.metadata
     return ObjectReference(
         api_version=kind.api_version, kind=kind.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid

@@ -49,6 +49,10 @@ class Draws:
     def provision_ns(self, claim: PersistentVolumeClaim) -> int:  # noqa: ARG002
         return self._provision()
 
+    def around(self, typical: int) -> int:
+        """A time for what typically takes so long."""
+        return self._draws_around(typical)()
+
     def _draws_around(self, typical: int) -> Callable[[], int]:
         random, jitter = self.random.random, self.latencies.jitter
         if not jitter or not typical:

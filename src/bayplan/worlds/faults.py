@@ -23,7 +23,7 @@ class Spoiled(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class FaultRates:
     """How often what goes wrong."""
 
     refused: float = 0.0
@@ -54,4 +54,4 @@ class Faults:
         return now < self.until and share > 0 and draws.random() < share
 
 
-NO_FAULTS = Faults()
+NO_FAULTS = FaultRates()

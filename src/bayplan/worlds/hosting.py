@@ -7,11 +7,12 @@ happens on signals.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from bayplan.apiserver.admitting.plugins.switchable import SWITCHABLE
@@ -28,7 +29,11 @@ from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
+from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
+from bayplan.controllers.autoscaling.settings import autoscaler_among
+from bayplan.controllers.contract import Controller
 from bayplan.controllers.nodes.kubelet import (
     Initialization,
     Kubelet,
@@ -38,9 +43,11 @@ from bayplan.controllers.nodes.kubelet import (
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.errors import InvalidObject
+from bayplan.model.node_pools import Autoscaler, NodePool
 from bayplan.model.pod import Pod
 from bayplan.model.reading import SourcedDocument
-from bayplan.store import ApiError
+from bayplan.model.watch_types import ADDED
+from bayplan.store import ApiError, WatchEvent
 from bayplan.worlds.bootstrap import add_missing_accounts, bootstrap, create
 from bayplan.worlds.bug_reports import BugReports
 from bayplan.worlds.bugs import HOUSEKEEPING, BugReporter, not_survived
@@ -75,6 +82,8 @@ class Hosting:
     configuration: Configuration = field(default_factory=lambda: load_configuration(None))
     disabled_plugins: frozenset[str] = frozenset()
     """Admission plugins that are off, of those in `SWITCHABLE`."""
+    node_pools: Sequence[NodePool | Autoscaler] = ()
+    """Pools of nodes that come and go by need, and by which rules."""
     bugs: BugReports | None = None
     """Who is told of bugs that are survived; without it they end the cluster."""
 
@@ -209,15 +218,32 @@ class HostedCluster:
         return EmbeddedWorld(
             self.registry,
             self._driven(),
-            # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
-            (lambda: [*replace(standard_controllers(draws, self._kubelet(draws), has_users=True), collectors=())])
-            if hosting.with_controllers
-            else list,
+            partial(self._controllers, draws) if hosting.with_controllers else list,
             draws,
             self.clock,
             housekeeping=Housekeeping(self.registry, parties, expiry, partial(on_bug, HOUSEKEEPING)),
             on_bug=on_bug,
         )
+
+    def _controllers(self, draws: Draws) -> list[Controller]:
+        """Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for."""
+        standard = standard_controllers(draws, self._kubelet(draws), has_users=True)
+        return [*replace(standard, collectors=(), autoscaler=self._autoscaler(draws))]
+
+    def _autoscaler(self, draws: Draws) -> AutoscalerController | None:
+        """Told of its pools here, as no API serves them."""
+        hosting = self._hosting
+        if autoscaler_among(hosting.node_pools) is None:
+            return None
+        autoscaler = AutoscalerController(
+            build_profiles(hosting.configuration),
+            lambda typical: draws.around(int(typical / hosting.speed)),
+            Random(0),
+            hosting.configuration.gates,
+        )
+        for obj in hosting.node_pools:
+            autoscaler.observe(WatchEvent(ADDED, type(obj).__name__, None, obj, 0, self._started_at), self._started_at)
+        return autoscaler
 
     def _kubelet(self, draws: Draws) -> Kubelet:
         """Kubelets that know the commands of containers, and refuse what does not fit."""

@@ -17,7 +17,7 @@ from typing import Any, TextIO, cast
 import msgspec
 
 from bayplan.config.document import read_document
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.config.feature_gates import FeatureGateError
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.own_settings import with_settings
@@ -40,7 +40,7 @@ from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.checks import check
-from bayplan.model.kinds import KINDS, Object, object_key
+from bayplan.model.kinds import ALL_KINDS, Object, object_key
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 from bayplan.worlds.extender_journal import answers_for, replayed_extenders
 from bayplan.worlds.guarded import GuardedScheduler
@@ -107,7 +107,7 @@ def head_of(configuration: Configuration, config: str | None, feature_gates: str
     head: dict[str, Any] = {
         "wakeups": configuration.wakeups.value,
         "safety": asdict(configuration.safety),
-        "config": None if config is None else read_document(Path(config), Faults(config)),
+        "config": None if config is None else read_document(Path(config), ConfigFaults(config)),
         "podMaxInUnschedulablePodsNs": configuration.parked_max_ns,
         "kubernetesVersion": configuration.gates.release.version,
     }
@@ -265,7 +265,7 @@ def _plain_to_event(plain: dict[str, Any], known: dict[tuple[str, str, str], Obj
         kind, namespace, name = content
         return ObjectRemoved(known.pop((kind, namespace, name)))
     if what in ("added", "changed"):
-        obj = msgspec.convert(content, KINDS[content["kind"]].struct)
+        obj = msgspec.convert(content, ALL_KINDS[content["kind"]].struct)
         _check(obj)
         place = (content["kind"], obj.metadata.namespace, obj.metadata.name)
         old = known.get(place)

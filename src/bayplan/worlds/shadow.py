@@ -51,7 +51,7 @@ from bayplan.worlds.shadow_findings import (
 )
 from bayplan.worlds.shadow_judging import Judge, Preemption, preemption_for_group, preemption_of
 from bayplan.worlds.shadow_placements import OurPlacement, Placements
-from bayplan.worlds.shadow_preemptions import Preempted, SeenPreemptions, Victim, are_interchangeable, is_marked
+from bayplan.worlds.shadow_preemptions import Preempted, SeenPreemptions, ShadowVictim, are_interchangeable, is_marked
 
 #: How long a pod keeps the room that we gave it and that the other scheduler did not.
 GIVES_WAY_NS: Final = 3 * SECOND
@@ -242,7 +242,7 @@ class Shadow:
         has_none = followed.preemption is None and followed.judged is None
         return Agreement.ONLY_THEIRS if has_none else Agreement.DIFFERENT
 
-    def _victims_agree(self, ours: Sequence[Victim], theirs: Preempted) -> Agreement:
+    def _victims_agree(self, ours: Sequence[ShadowVictim], theirs: Preempted) -> Agreement:
         """Of the victims on one node."""
         # Some of ours may have been going already, for somebody else.
         left = [victim for victim in ours if not self._theirs.has_marked(victim.key)]
@@ -401,7 +401,7 @@ def _preemptions_compared(
     )
 
 
-def _keys(victims: Sequence[Victim]) -> tuple[str, ...]:
+def _keys(victims: Sequence[ShadowVictim]) -> tuple[str, ...]:
     return tuple(victim.key for victim in victims)
 
 

@@ -24,7 +24,7 @@ from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
-from bayplan.worlds.shadow_preemptions import Victim
+from bayplan.worlds.shadow_preemptions import ShadowVictim
 
 #: Equally cheap nodes to preempt on that are remembered with their victims.
 _TIED_MAX: Final = 100
@@ -45,10 +45,10 @@ class Preemption(NamedTuple):
     """The node to preempt on, and who would have to go from it and from each that is equally cheap."""
 
     node: str
-    by_node: Mapping[str, tuple[Victim, ...]]
+    by_node: Mapping[str, tuple[ShadowVictim, ...]]
 
     @property
-    def victims(self) -> tuple[Victim, ...]:
+    def victims(self) -> tuple[ShadowVictim, ...]:
         return self.by_node[self.node]
 
 
@@ -67,9 +67,9 @@ def preemption_for_group(node: str, victims: Sequence[str], view: View) -> Preem
     return Preemption(node, {node: tuple(_victim(view, row) for row in here)})
 
 
-def _victim(view: View, pod_row: int) -> Victim:
+def _victim(view: View, pod_row: int) -> ShadowVictim:
     pods = view.pods
-    return Victim(pods.keys[pod_row], (int(pods.priorities[pod_row]), int(pods.started_at[pod_row])))
+    return ShadowVictim(pods.keys[pod_row], (int(pods.priorities[pod_row]), int(pods.started_at[pod_row])))
 
 
 class Judge:
@@ -116,10 +116,10 @@ class Judge:
         if key in self._cache.pods.rows_by_key:
             self._cache.remove_pod(key)
 
-    def victim(self, key: str) -> Victim:
+    def victim(self, key: str) -> ShadowVictim:
         """A pod that stands on a node, as it was last observed."""
         row = self._cache.pods.rows_by_key.get(key)
-        return Victim(key) if row is None else _victim(self._cache.view(), row)
+        return ShadowVictim(key) if row is None else _victim(self._cache.view(), row)
 
     # ------------------------------------------------------------------ what we think of it
 

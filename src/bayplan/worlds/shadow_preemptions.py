@@ -21,7 +21,7 @@ from bayplan.model.well_known import DISRUPTION_TARGET
 MARKS_LAST_NS = 10 * MINUTE
 
 
-class Victim(NamedTuple):
+class ShadowVictim(NamedTuple):
     """A pod that has to go; of two with the same importance (priority and start) either may be chosen."""
 
     key: str
@@ -32,20 +32,20 @@ class Preempted(NamedTuple):
     """Who had to go from which node; `is_shared`: for several preemptors, and nobody knows who for whom."""
 
     node: str
-    victims: tuple[Victim, ...] = ()
+    victims: tuple[ShadowVictim, ...] = ()
     is_shared: bool = False
 
 
 class _Marked(NamedTuple):
     at: int
-    victim: Victim
+    victim: ShadowVictim
 
 
 class _Clearing(Struct, eq=False):
     """A node from which pods go, for as long as somebody waits for it."""
 
     node: str
-    victims: list[Victim]
+    victims: list[ShadowVictim]
     preemptors: set[str] = field(default_factory=set)  # all there ever were
     waiting: set[str] = field(default_factory=set)
 
@@ -59,7 +59,7 @@ class SeenPreemptions:
         self._by_preemptor: dict[str, _Clearing] = {}
         self._marked_at: dict[str, int] = {}  # by victim
 
-    def marked(self, victim: Victim, node: str, now: int) -> None:
+    def marked(self, victim: ShadowVictim, node: str, now: int) -> None:
         """A pod on the node is going because of a preemption."""
         self._marked_at[victim.key] = now
         clearing = self._by_node.get(node)
@@ -109,7 +109,7 @@ class SeenPreemptions:
                 del self._loose[node]
 
 
-def are_interchangeable(ours: Collection[Victim], theirs: Collection[Victim]) -> bool:
+def are_interchangeable(ours: Collection[ShadowVictim], theirs: Collection[ShadowVictim]) -> bool:
     """Whether one could as well have been chosen instead of the other: the same number of each importance."""
     return Counter(victim.importance for victim in ours) == Counter(victim.importance for victim in theirs)
 

@@ -19,17 +19,17 @@ from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, SetCondition, WriteVolumes
 from bayplan.core.decision import Decision
 from bayplan.core.events import Answer, Event
-from bayplan.model.kinds import KINDS, Object, object_key
+from bayplan.model.kinds import ALL_KINDS, Object, object_key
 from bayplan.model.watch_types import ADDED
 from bayplan.performing.actions import answer_to
 from bayplan.performing.preemption import Preemption
 from bayplan.store import Store, WatchEvent
 from bayplan.worlds.bugs import WRITE, BugReporter, internal_error, not_survived
+from bayplan.worlds.delayed_watch import NEVER, DelayedWatch
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.driving import DecidingScheduler, rare_collections
-from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, Faults, Spoiled
+from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, FaultRates, Spoiled
 from bayplan.worlds.performing import EmittedEvent, Performer
-from bayplan.worlds.reflector import NEVER, Reflector
 
 #: More rounds than this at one instant mean that the world goes round in circles.
 ROUNDS_AT_ONCE_MAX = 1_000_000
@@ -64,7 +64,7 @@ class SimulatedWorld:
         started_at: int,
         scheduler_store: Store | None = None,
         controller_store: Callable[[Controller], Store] | None = None,
-        faults: Faults = NO_FAULTS,
+        faults: FaultRates = NO_FAULTS,
         on_event: _Hear | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
         on_emitted: Callable[[EmittedEvent], None] | None = None,
@@ -86,7 +86,7 @@ class SimulatedWorld:
         self._emit = None if on_emitted is None else self._performer.emit
         self._hear = scheduler.observe if on_event is None else _told_first(on_event, scheduler.observe)
         self._on_decision = on_decision
-        self._reflector = Reflector(store)
+        self._watch = DelayedWatch(store)
         self._cursor = store.watch(essential=True)
         self._planned: list[_Planned] = []
         self._sequence = count()
@@ -95,11 +95,11 @@ class SimulatedWorld:
         self._scheduler_acts_at = started_at  # when it wants to decide and is free to
         self._controller_due = [*[started_at] * len(self._controllers), NEVER]  # the last one is nobody's
         self._controllers_act_at = min(self._controller_due)  # at once if one of them has news
-        self._listeners = {kind: _listeners(kind, self._controllers) for kind in KINDS}
+        self._listeners = {kind: _listeners(kind, self._controllers) for kind in ALL_KINDS}
         self._wake_at = [controller.wake_at for controller in self._controllers]
         self._everybody = range(len(self._controllers))
         self._with_news: set[int] = set()  # positions of controllers that may want to act at another time now
-        for event in self._reflector.start():
+        for event in self._watch.start():
             self._observe(event, started_at)
         for obj in store.list_and_watch().objects:
             self._inform_controllers_of(obj)
@@ -122,7 +122,7 @@ class SimulatedWorld:
     @property
     def is_at_rest(self) -> bool:
         """Whether nothing is on its way: no command, no action or answer, no news."""
-        return not self._planned and not self._cursor.behind and self._reflector.due == NEVER
+        return not self._planned and not self._cursor.behind and self._watch.due == NEVER
 
     def run_until(self, end: int) -> int:
         """Let time pass up to and including `end`; when something is due next."""
@@ -141,15 +141,15 @@ class SimulatedWorld:
         All that a simulated day takes passes through here, so it asks plain attributes rather than calling anybody.
         """
         now, rounds = self.now, 0
-        planned, cursor, log, reflector = self._planned, self._cursor, self.store.log, self._reflector
+        planned, cursor, log, watch = self._planned, self._cursor, self.store.log, self._watch
         hear = self._hear
         while True:
             if planned and planned[0][0] <= now:
                 self._do_planned()
             if cursor.resource_version < log.resource_version:
                 self._inform()
-            if reflector.due <= now:
-                reflector.deliver(now, hear)
+            if watch.due <= now:
+                watch.deliver(now, hear)
                 self._ask_scheduler()
             if self._controllers_act_at <= now:
                 self._let_controllers_act()
@@ -157,7 +157,7 @@ class SimulatedWorld:
                 self._decide()
             if cursor.resource_version == log.resource_version:
                 due = planned[0][0] if planned else NEVER
-                due = delivered_at if (delivered_at := reflector.due) < due else due
+                due = delivered_at if (delivered_at := watch.due) < due else due
                 due = act_at if (act_at := self._controllers_act_at) < due else due
                 due = decided_at if (decided_at := self._scheduler_acts_at) < due else due
                 if due > now:
@@ -192,14 +192,14 @@ class SimulatedWorld:
         delay = self._draws.watch()
         if self._faults is not NO_FAULTS:
             delay = self._spoil_watch(delay, changes)
-        self._reflector.deliver_later(changes, now + delay)
+        self._watch.deliver_later(changes, now + delay)
 
     def _spoil_watch(self, delay: int, changes: Sequence[WatchEvent]) -> int:
         faults, random, slow = self._faults, self._draws.random, SLOW_FACTOR * delay
         if faults.happens(faults.slow_watch, random, self.now):
             delay = slow
         if faults.happens(faults.watch_gap, random, self.now):
-            self._reflector.break_watch(changes, self.now + slow)
+            self._watch.break_watch(changes, self.now + slow)
         return delay
 
     def _ask_controllers(self) -> None:

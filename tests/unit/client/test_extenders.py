@@ -17,12 +17,12 @@ from tests.support.extenders import Reply, Request, serving
 
 from bayplan.client.extender_documents import KeptDocuments, encoded
 from bayplan.client.extenders import HttpExtender, bind_by_extender, connect_extenders
-from bayplan.client.posting import Answer, Poster
+from bayplan.client.posting import PostAnswer, Poster
 from bayplan.config.schema import Extender, ManagedResource
 from bayplan.core.actions import Bind
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.events import BindAnswered
-from bayplan.core.framework.extender import ChosenVictims, FilterAnswer, Victim, Victims
+from bayplan.core.framework.extender import ChosenVictims, ExtenderVictim, FilterAnswer, Victims
 from bayplan.core.framework.verdict import CycleError
 from bayplan.model.errors import InvalidObject
 from bayplan.model.kinds import Object
@@ -46,10 +46,10 @@ class Recording(Poster):
     """Notes what is sent and answers as it was recorded."""
 
     def __init__(self, status: int, answer: Any) -> None:
-        self._answer = Answer(status, json.dumps(answer).encode())
+        self._answer = PostAnswer(status, json.dumps(answer).encode())
         self.sent: list[tuple[str, Any]] = []
 
-    def post(self, url: str, body: bytes) -> Answer:
+    def post(self, url: str, body: bytes) -> PostAnswer:
         self.sent.append((url, json.loads(body)))
         return self._answer
 
@@ -132,9 +132,9 @@ def asked_again(extender: HttpExtender, verb: str, body: Plain) -> Any:
 
 def as_victims(on_node: Plain) -> Victims:
     pods = [
-        Victim(f"{one['metadata']['namespace']}/{one['metadata']['name']}", one["metadata"]["uid"])
+        ExtenderVictim(f"{one['metadata']['namespace']}/{one['metadata']['name']}", one["metadata"]["uid"])
         if "metadata" in one
-        else Victim("", one["UID"])
+        else ExtenderVictim("", one["UID"])
         for one in on_node["Pods"]
     ]
     return Victims(tuple(pods), on_node["NumPDBViolations"])
@@ -189,7 +189,7 @@ def ask(verb: str, reply: Reply, **fields: Any) -> Any:
                 case "prioritize":
                     return extender.ask_scores(info(), ["a", "b"])
                 case "preempt":
-                    return extender.ask_victims(info(), {"a": Victims((Victim("default/p", "u"),), 0)})
+                    return extender.ask_victims(info(), {"a": Victims((ExtenderVictim("default/p", "u"),), 0)})
             return bind_by_extender([extender], Bind("default/p", "uid", "n", server.url)).error
         except CycleError as error:
             return error.message.replace(server.url, "URL/")

@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 from tests.support.extenders import serving
 
-from bayplan.client.posting import Answer, Poster, PostError
+from bayplan.client.posting import PostAnswer, Poster, PostError
 from bayplan.worlds.certificates import self_signed
 
 LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
@@ -38,7 +38,7 @@ def scripted(talk: Callable[[socket.socket], None]) -> Iterator[str]:
         thread.join()
 
 
-def posted(talk: Callable[[socket.socket], None], timeout_s: float = 5) -> Answer | str:
+def posted(talk: Callable[[socket.socket], None], timeout_s: float = 5) -> PostAnswer | str:
     with scripted(talk) as url:
         poster = Poster(url, timeout_s)
         try:
@@ -64,19 +64,19 @@ def sends(*parts: bytes, pause_s: float = 0) -> Callable[[socket.socket], None]:
 @pytest.mark.parametrize(
     ("parts", "answer"),
     [
-        ((LENGTH + b"true",), Answer(200, b"true")),
-        ((LENGTH, b"tr", b"ue"), Answer(200, b"true")),
-        ((CHUNKED + b"2\r\ntr\r\n", b"2\r\nue\r\n0\r\n\r\n"), Answer(200, b"true")),
-        ((b"HTTP/1.0 200 OK\r\n\r\ntr", b"ue"), Answer(200, b"true")),
-        ((b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 9\r\n\r\nboom",), Answer(500, b"")),
-        ((b"HTTP/1.1 204 No Content\r\n\r\n",), Answer(204, b"")),
+        ((LENGTH + b"true",), PostAnswer(200, b"true")),
+        ((LENGTH, b"tr", b"ue"), PostAnswer(200, b"true")),
+        ((CHUNKED + b"2\r\ntr\r\n", b"2\r\nue\r\n0\r\n\r\n"), PostAnswer(200, b"true")),
+        ((b"HTTP/1.0 200 OK\r\n\r\ntr", b"ue"), PostAnswer(200, b"true")),
+        ((b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 9\r\n\r\nboom",), PostAnswer(500, b"")),
+        ((b"HTTP/1.1 204 No Content\r\n\r\n",), PostAnswer(204, b"")),
         ((), 'Post "URL": EOF'),
         ((b"HTTP/1.1 200 OK\r\nContent-",), 'Post "URL": EOF'),
         ((LENGTH + b"tr",), "unexpected EOF"),
         ((CHUNKED + b"2\r\ntr\r\n",), "unexpected EOF"),
     ],
 )
-def test_an_answer_may_come_in_pieces_and_break_off(parts: tuple[bytes, ...], answer: Answer | str) -> None:
+def test_an_answer_may_come_in_pieces_and_break_off(parts: tuple[bytes, ...], answer: PostAnswer | str) -> None:
     assert posted(sends(*parts, pause_s=0.01)) == answer
 
 
@@ -146,7 +146,7 @@ def test_connections_are_used_again() -> None:
     with serving({"/ext/a": (200, {})}) as server:
         poster = Poster(server.url, 5)
         for _ in range(3):
-            assert poster.post(f"{server.url}a", b"{}") == Answer(200, b"{}")
+            assert poster.post(f"{server.url}a", b"{}") == PostAnswer(200, b"{}")
         assert server.connections == 1
         poster.close()
         poster.post(f"{server.url}a", b"{}")
@@ -202,7 +202,7 @@ def test_over_tls_the_server_must_be_who_it_is_said_to_be(trusts: bool, server_n
     with serving({"/ext/filter": (200, {})}, made) as server:
         poster, url = Poster(server.url, 5, context, server_name), f"{server.url}filter"
         if not said:
-            assert poster.post(url, b"{}") == Answer(200, b"{}")
+            assert poster.post(url, b"{}") == PostAnswer(200, b"{}")
             poster.close()
             return
         with pytest.raises(PostError) as raised:

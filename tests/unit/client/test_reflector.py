@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.live_server import Answer, Reply, ScriptedServer, Watch
 
-from bayplan.client.backoff import Backoff
+from bayplan.client.backoff import RetryDelays
 from bayplan.client.connection import Connection, address_of
 from bayplan.client.http import HttpClient
 from bayplan.client.reflector import Reflector
@@ -117,7 +117,7 @@ def _in_short(event: Event) -> str:
     raise AssertionError(event)
 
 
-class CountedBackoff(Backoff):
+class CountedBackoff(RetryDelays):
     """Waits for no time at all, but counts."""
 
     count = 0

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bayplan.config.args import DEFAULT_ARGS, read_args
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import (
     SYSTEM_DEFAULT_CONSTRAINTS,
@@ -29,14 +29,14 @@ SHAPE = [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}]
 
 
 def read(plugin: str, data: Any, gates: FeatureGates = DEFAULT_GATES) -> Any:
-    faults = Faults()
+    faults = ConfigFaults()
     args = read_args(plugin, data, gates, "args", faults)
     assert faults.found == []
     return args
 
 
 def messages(plugin: str, data: Any, gates: FeatureGates = DEFAULT_GATES) -> list[tuple[str, str]]:
-    faults = Faults()
+    faults = ConfigFaults()
     read_args(plugin, data, gates, "args", faults)
     return [(fault.field.removeprefix("args."), fault.message) for fault in faults.found]
 

@@ -11,7 +11,7 @@ import pytest
 
 from bayplan.config import load_configuration
 from bayplan.config.decoding import decode_struct
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.config.releases import RELEASES
 from bayplan.config.schema import Extender, ExtenderTls
 from bayplan.core.framework.args import InterPodAffinityArgs, NodeResourcesFitArgs
@@ -384,7 +384,7 @@ def test_extenders_are_read() -> None:
         "nodeCacheCapable": True,
         "tlsConfig": {"insecure": True, "caData": "aGk="},
     }
-    faults = Faults()
+    faults = ConfigFaults()
     extender = decode_struct(Extender, given, "", faults)
     assert faults.found == []
     assert (extender.enable_https, extender.weight, extender.node_cache_capable) == (True, 4, True)

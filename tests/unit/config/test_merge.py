@@ -13,7 +13,7 @@ from bayplan.config.defaults import (
     GROUP_EXTENSION_POINTS,
     IMPLEMENTED_POINTS,
 )
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.config.merge import ExpandedPlugins, expand_plugins, expand_point, merge_plugin_sets
 from bayplan.config.schema import Plugin, Plugins, PluginSet
 
@@ -42,14 +42,14 @@ def written(merged: PluginSet) -> str:
 
 
 def expand(sets: dict[str, Any], implements: dict[str, frozenset[str]] | None = None) -> ExpandedPlugins:
-    faults = Faults()
+    faults = ConfigFaults()
     expanded = expand_with(faults, sets, implements)
     assert faults.found == []
     return expanded
 
 
 def expand_with(
-    faults: Faults, sets: dict[str, Any], implements: dict[str, frozenset[str]] | None = None
+    faults: ConfigFaults, sets: dict[str, Any], implements: dict[str, frozenset[str]] | None = None
 ) -> ExpandedPlugins:
     custom = decode_struct(Plugins, sets, "plugins", faults)
     return expand_plugins(
@@ -58,7 +58,7 @@ def expand_with(
 
 
 def messages(sets: dict[str, Any], implements: dict[str, frozenset[str]] | None = None) -> list[tuple[str, str]]:
-    faults = Faults()
+    faults = ConfigFaults()
     expand_with(faults, sets, implements)
     return [(fault.field, fault.message) for fault in faults.found]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from bayplan.testing.builders import pod
-from bayplan.worlds.shadow_preemptions import MARKS_LAST_NS, Preempted, SeenPreemptions, Victim, is_marked
+from bayplan.worlds.shadow_preemptions import MARKS_LAST_NS, Preempted, SeenPreemptions, ShadowVictim, is_marked
 
 OURS = frozenset({"default-scheduler"})
 
@@ -16,30 +16,34 @@ OURS = frozenset({"default-scheduler"})
 def test_victims_and_nomination_come_in_either_order(victims_first: bool) -> None:
     seen = SeenPreemptions()
     steps: list[Callable[[], None]] = [
-        lambda: seen.marked(Victim("v"), "n", 1),
-        lambda: seen.marked(Victim("w"), "n", 2),
+        lambda: seen.marked(ShadowVictim("v"), "n", 1),
+        lambda: seen.marked(ShadowVictim("w"), "n", 2),
         lambda: seen.nominated("p", "n"),
     ]
     for step in steps if victims_first else reversed(steps):
         step()
     found = seen.victims_of("p")
     assert found is not None
-    assert (found.node, set(found.victims), found.is_shared) == ("n", {Victim("v"), Victim("w")}, False)
+    assert (found.node, set(found.victims), found.is_shared) == ("n", {ShadowVictim("v"), ShadowVictim("w")}, False)
 
 
 def test_several_preemptors_of_one_node_share_its_victims() -> None:
     seen = SeenPreemptions()
     seen.nominated("p", "n")
-    seen.marked(Victim("v"), "n", 1)
+    seen.marked(ShadowVictim("v"), "n", 1)
     seen.nominated("q", "n")
-    seen.marked(Victim("w"), "n", 2)
-    assert seen.victims_of("p") == seen.victims_of("q") == Preempted("n", (Victim("v"), Victim("w")), is_shared=True)
+    seen.marked(ShadowVictim("w"), "n", 2)
+    assert (
+        seen.victims_of("p")
+        == seen.victims_of("q")
+        == Preempted("n", (ShadowVictim("v"), ShadowVictim("w")), is_shared=True)
+    )
 
 
 def test_the_next_preemptor_of_a_node_starts_anew() -> None:
     seen = SeenPreemptions()
     seen.nominated("p", "n")
-    seen.marked(Victim("v"), "n", 1)
+    seen.marked(ShadowVictim("v"), "n", 1)
     seen.over("p")
     seen.nominated("q", "n")
     assert seen.victims_of("p") is None
@@ -49,14 +53,14 @@ def test_the_next_preemptor_of_a_node_starts_anew() -> None:
 def test_a_pod_that_waits_for_another_node_leaves_the_first() -> None:
     seen = SeenPreemptions()
     seen.nominated("p", "n")
-    seen.marked(Victim("v"), "n", 1)
+    seen.marked(ShadowVictim("v"), "n", 1)
     seen.nominated("p", "m")
     assert seen.victims_of("p") == Preempted("m")
 
 
 def test_marks_are_forgotten() -> None:
     seen = SeenPreemptions()
-    seen.marked(Victim("v"), "n", 1)
+    seen.marked(ShadowVictim("v"), "n", 1)
     seen.forget_before(2)
     assert seen.has_marked("v")
     seen.nominated("p", "n")

@@ -19,7 +19,7 @@ from bayplan.model.well_known import POD_SCHEDULED
 from bayplan.store import Store, WatchEvent
 from bayplan.testing.builders import pod
 from bayplan.worlds.delays import Draws, Latencies
-from bayplan.worlds.faults import CONFLICT, Faults
+from bayplan.worlds.faults import CONFLICT, FaultRates
 from bayplan.worlds.performing import Performer
 from bayplan.worlds.simulated import SimulatedWorld
 
@@ -182,7 +182,7 @@ def test_the_last_victim_is_spared_if_another_could_not_be_evicted(count: int) -
     draws = Draws(1, Latencies(api_ns=API_NS, jitter=0.0))
     scheduler = Preempting(*victims)
     draws.random = FirstRefused()
-    world = SimulatedWorld(store, scheduler, (), draws, started_at=STARTED_AT, faults=Faults(refused=0.5))
+    world = SimulatedWorld(store, scheduler, (), draws, started_at=STARTED_AT, faults=FaultRates(refused=0.5))
     world.run_until(STARTED_AT + SECOND)
     first, *others, last = (f"v{number}" for number in range(count))
     assert scheduler.errors == {f"default/{first}": CONFLICT, f"default/{last}": CONFLICT} | {

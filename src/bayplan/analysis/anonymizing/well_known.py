@@ -104,7 +104,7 @@ WORDS: Final = frozenset(
         # conditions
         *_words("PodScheduled Ready Initialized ContainersReady PodReadyToStartContainers DisruptionTarget"),
         *_words("PodResizePending PodResizeInProgress AllContainersRestarting"),
-        *_words("MemoryPressure DiskPressure PIDPressure NetworkUnavailable"),
+        *_words("Memory MemoryPressure DiskPressure PIDPressure NetworkUnavailable"),
         *_words("Complete FailureTarget Suspended SuccessCriteriaMet Progressing ReplicaFailure DisruptionAllowed"),
         *_words("Resizing FileSystemResizePending ModifyingVolume ModifyVolumeError"),
         # reasons

@@ -15,7 +15,7 @@ from bayplan.admission.stored import looks_stored, was_created
 from bayplan.analysis.answers.refused_updates import refusals
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.model.kinds import KINDS, Object, object_key
+from bayplan.model.kinds import ALL_KINDS, Object, object_key
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node, NodeSpec
 from bayplan.model.pod import Pod, PodSpec
@@ -63,7 +63,7 @@ def applied(objects: Sequence[Object], given: Iterable[Object]) -> tuple[list[Ob
 
 
 def _set_namespace(obj: Object) -> None:
-    if KINDS[type(obj).__name__].namespaced and not obj.metadata.namespace:
+    if ALL_KINDS[type(obj).__name__].namespaced and not obj.metadata.namespace:
         obj.metadata.namespace = DEFAULT_NAMESPACE
 
 

@@ -45,7 +45,7 @@ Given: TypeAlias = str | Path | Mapping[str, Any] | ReadResult
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ClusterChange:
     """What somebody wants to do."""
 
     apply: tuple[Object, ...] = ()
@@ -81,12 +81,12 @@ def read_change(
     delete: Sequence[str],
     add_nodes: Sequence[str],
     namespace: str,
-) -> Change:
+) -> ClusterChange:
     """As a user writes it: files and plain objects, KIND/NAME, and nodes to copy. Raises InvalidObject."""
     nodes = {obj.metadata.name: obj for obj in cluster.objects if isinstance(obj, Node)}
     added = nodes_like(add_nodes, known=nodes, option="--add-nodes")
     given = read_given(apply)
-    return Change(tuple(given.objects), tuple(parsed_names(delete, namespace)), tuple(added), given.sources)
+    return ClusterChange(tuple(given.objects), tuple(parsed_names(delete, namespace)), tuple(added), given.sources)
 
 
 def read_given(given: Sequence[Given]) -> ReadResult:
@@ -97,7 +97,7 @@ def read_given(given: Sequence[Given]) -> ReadResult:
     return joined([*([read(files)] if files else ()), *results, from_dicts(plain)])
 
 
-def changed(cluster: Cluster, change: Change) -> Changed:
+def changed(cluster: Cluster, change: ClusterChange) -> Changed:
     """Deletes, then applies, then adds nodes. Raises InvalidObject."""
     deletion = deleted(cluster.objects, change.delete)
     gone = deletion.gone_for_good()

@@ -15,7 +15,7 @@ from bayplan.analysis.answers.replacements import comes_back
 from bayplan.analysis.references import Reference, not_found, parse_object_name
 from bayplan.controllers.ownership import WORKLOADS, Ownership, controller_of_kind, is_terminal
 from bayplan.model.cluster import Namespace
-from bayplan.model.kinds import KINDS, Object, object_key
+from bayplan.model.kinds import ALL_KINDS, Object, object_key
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.near_matches import did_you_mean, near
 from bayplan.model.node import Node
@@ -54,7 +54,7 @@ def parsed_names(texts: Iterable[str], namespace: str) -> list[Reference]:
     references = []
     for text in texts:
         try:
-            references.append(parse_object_name(text, KINDS, namespace))
+            references.append(parse_object_name(text, ALL_KINDS, namespace))
         except ValueError as error:
             raise not_found(text, str(error).partition(": ")[2]) from error
     return references

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.changes import Change, changed
+from bayplan.analysis.answers.changes import ClusterChange, changed
 from bayplan.analysis.answers.course import UNINTENDED, Cause, Course, Departure
 from bayplan.analysis.answers.drain import Draining, check_nodes, drain_in
 from bayplan.analysis.answers.node_usage import NodeChange, node_changes
@@ -101,7 +101,7 @@ class WhatIf(Shown):
         return plain
 
 
-def whatif(asking: Asking, change: Change, drain: Sequence[str] = ()) -> WhatIf:
+def whatif(asking: Asking, change: ClusterChange, drain: Sequence[str] = ()) -> WhatIf:
     """Raises InvalidObject for a change that an API server would refuse, and for nodes that are not there."""
     made = changed(asking.cluster, change)
     before = Course(asking)

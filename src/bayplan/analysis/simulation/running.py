@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from bayplan.analysis.cluster import Cluster
@@ -39,6 +40,8 @@ from bayplan.config.loading import ConfigSource, Configuration, load_configurati
 from bayplan.config.own_settings import SafetySettings, with_settings
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
+from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
+from bayplan.controllers.autoscaling.settings import autoscaler_among
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.standard import standard_controllers
@@ -46,7 +49,7 @@ from bayplan.core.decision import Decision, Outcome
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.durations import parse_span
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.pod import Pod
 from bayplan.model.reading import locating
 from bayplan.model.time_units import HOUR, SECOND
@@ -121,6 +124,8 @@ class Simulation:
         draws = Draws(self.options.seed, self.options.latencies)
         self._lives = None if recorded is None else LivesAgain(recorded.lives, draws, self.started_at)
         self._controllers = standard_controllers(draws, _kubelet_for(self._lives))
+        with locating(cluster.sources):
+            self._has_pools = autoscaler_among(all_objects(cluster.objects, planned)) is not None
         added = missing_default_class(all_objects(cluster.objects, planned))
         with locating(cluster.sources):
             self._build(cluster.objects if added is None else [*cluster.objects, added], draws, journal)
@@ -148,6 +153,11 @@ class Simulation:
             configuration = replace(configuration, wakeups=self.options.wakeups)
         configuration = replace(configuration, safety=with_settings(configuration.safety, self.options.safety))
         self.wakeups = configuration.wakeups
+        if self._has_pools:
+            autoscaler = AutoscalerController(
+                build_profiles(configuration), draws.around, Random(self.options.seed), configuration.gates
+            )
+            self._controllers = replace(self._controllers, autoscaler=autoscaler)
         store = _filled_store(objects, self.started_at)
         self._extenders = self._connected(configuration, store)
         self.preemptions = PreemptionLog(build_profiles(configuration), self.started_at, self.options.records_max)
@@ -259,7 +269,7 @@ class Simulation:
             seconds=passed / 1e9,
             partial=partial,
             classes=classes,
-            summary=summarize(ledger, series, logged, classes),
+            summary=summarize(ledger, series, logged, classes, self.listener.nodes.nodes, passed / 1e9),
             series=series,
             nodes=self.listener.nodes.nodes,
             pods=ledger.pods,
@@ -412,7 +422,7 @@ def _start_of(objects: Iterable[Object]) -> int:
 def _filled_store(objects: Iterable[Object], now: int) -> Store:
     store = Store()
     try:
-        store.load([obj for obj in objects if type(obj).__name__ in KINDS], now)
+        store.load([obj for obj in objects if type(obj).__name__ in ALL_KINDS], now)
     except ApiError as error:
         raise InvalidObject([Fault("", "", "", str(error))]) from error
     return store

@@ -7,6 +7,8 @@
     args.PLUGIN.PATH        an argument of a plugin, in every profile
     gate.GATE               a feature gate
     kubernetesVersion       whose scheduler decides
+    pool.NAME.FIELD         a field of a NodePool: pool.spot.max
+    autoscaler.FIELD        a field of the Autoscaler: autoscaler.expander
     nodes, nodes.TEMPLATE   nodes to add: `8cpu,32Gi=5`, or as many of a template as the value says
     timeline, trace, until, wakeups, trace.shrink …   as `simulate` and `load_trace` take them
 
@@ -31,7 +33,16 @@ CONFIG: Final = "config"
 DEFAULT_CONFIG: Final = "default"
 _TRACE_OPTIONS = ("shrink", "stretch", "repeat", "departures", "nodes")
 _PLAIN = (SEED, CONFIG, "kubernetesVersion", "nodes", "timeline", "trace", "until", "wakeups")
-_PREFIXES = ("config.", "weight.", "args.", "gate.", "nodes.", *(f"trace.{name}" for name in _TRACE_OPTIONS))
+_PREFIXES = (
+    "config.",
+    "weight.",
+    "args.",
+    "gate.",
+    "nodes.",
+    "pool.",
+    "autoscaler.",
+    *(f"trace.{name}" for name in _TRACE_OPTIONS),
+)
 _STEP = re.compile(r"([^.\[\]]+)((?:\[\d+\])*)(?:\.|$)")
 
 
@@ -66,10 +77,12 @@ def check_name(name: str) -> None:
     if name in _PLAIN:
         return
     if name.startswith(_PREFIXES):
-        if name.startswith(("config.", "args.")):
+        if name.startswith(("config.", "args.", "autoscaler.")):
             steps_of(name.partition(".")[2])
         if name.startswith("args.") and name.count(".") < 2:
             raise ValueError("expected args.PLUGIN.FIELD")
+        if name.startswith("pool.") and name.count(".") < 2:
+            raise ValueError("expected pool.NAME.FIELD")
         if name.endswith("."):
             raise ValueError("ends with a dot")
         return
@@ -147,14 +160,14 @@ def with_setting(config: Mapping[str, Any] | None, name: str, value: Any) -> dic
     changed: dict[str, Any] = deepcopy(dict(config or {"apiVersion": API_VERSION, "kind": CONFIGURATION_KIND}))
     kind, _, rest = name.partition(".")
     if kind == CONFIG:
-        _set(changed, rest, value)
+        set_field(changed, rest, value)
         return changed
     for profile in _profiles(changed):
         if kind == "weight":
             _set_weight(profile, rest, value)
         else:
             plugin, _, path = rest.partition(".")
-            _set(_args(profile, plugin), path, value)
+            set_field(_args(profile, plugin), path, value)
     return changed
 
 
@@ -173,7 +186,8 @@ def steps_of(path: str) -> list[str | int]:
     return steps
 
 
-def _set(document: dict[str, Any], path: str, value: Any) -> None:
+def set_field(document: dict[str, Any], path: str, value: Any) -> None:
+    """Sets what is at a path such as `a.b[0].c`. Raises ValueError if there is no such place."""
     steps = steps_of(path)
     place: Any = document
     for step, following in zip(steps, [*steps[1:], None], strict=True):

@@ -23,9 +23,10 @@ from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.analysis.simulation.inputs.traces import Trace, load_trace
 from bayplan.analysis.sweeping.axes import CONFIG, DEFAULT_CONFIG, changes_config, label_of, with_setting
 from bayplan.analysis.sweeping.design import Design, Point
+from bayplan.analysis.sweeping.pool_settings import AUTOSCALER, POOL, with_pool_settings
 from bayplan.analysis.sweeping.runs import RunSpec, Story
 from bayplan.config.document import read_document
-from bayplan.config.faults import Faults
+from bayplan.config.faults import ConfigFaults
 from bayplan.config.loading import ConfigSource, load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import KubernetesRelease, UnknownReleaseError, release_named
@@ -37,8 +38,9 @@ from bayplan.model.node import Node
 from bayplan.model.time_units import SECOND
 from bayplan.worlds.delays import Latencies
 
+_OF_POOLS = (POOL, AUTOSCALER)
 #: What a fault says if an axis names something that no configuration has.
-_UNKNOWN = ("unknown field", "not found", "does not exist", "unknown plugin")
+_UNKNOWN = ("unknown field", "not found", "does not exist", "unknown plugin", "there is no")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ class Preparation:
             trace=self._trace_key(point),
             until_ns=_nanoseconds(point.get("until", base.until)),
             wakeups=point.get("wakeups", base.wakeups),
+            pools={axis: value for axis, value in point.items() if axis.startswith(_OF_POOLS)},
             refused=refused,
         )
 
@@ -118,7 +121,7 @@ class Preparation:
             return dict(given), DEFAULT_CONFIG
         path = str(given)
         if path not in self._configs:
-            self._configs[path] = read_document(Path(path), Faults(path))
+            self._configs[path] = read_document(Path(path), ConfigFaults(path))
         return self._configs[path], path
 
     def _timeline_key(self, given: Any) -> str:
@@ -182,6 +185,8 @@ class Preparation:
                 faults += self._config_faults(axis.name, some, releases)
             elif axis.name.startswith("gate."):
                 faults += self._gate_faults(axis.name, axis.values, releases)
+            elif axis.name.startswith(_OF_POOLS):
+                faults += self._pool_faults(axis.name, some)
             elif axis.name == "wakeups":
                 known = [wakeups.value for wakeups in Wakeups]
                 faults += [
@@ -215,6 +220,17 @@ class Preparation:
         except InvalidObject as error:
             unknown = [fault for fault in error.faults if any(word in fault.message for word in _UNKNOWN)]
             return [self._fault(axis, f"{fault.field}: {fault.message}") for fault in unknown]
+        except ValueError as error:
+            return [self._fault(axis, str(error))]
+        return []
+
+    def _pool_faults(self, axis: str, value: Any) -> list[Fault]:
+        """Only of what does not exist, as with configurations."""
+        try:
+            with_pool_settings(self._base.cluster.objects, {axis: value})
+        except InvalidObject as error:
+            unknown = [fault for fault in error.faults if any(word in fault.message for word in _UNKNOWN)]
+            return [self._fault(axis, ": ".join(filter(None, (fault.field, fault.message)))) for fault in unknown]
         except ValueError as error:
             return [self._fault(axis, str(error))]
         return []

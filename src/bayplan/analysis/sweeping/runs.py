@@ -19,12 +19,12 @@ from bayplan.analysis.simulation.inputs.traces import Trace
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_format import Cause, Run
 from bayplan.analysis.simulation.running import Options, Simulation
+from bayplan.analysis.sweeping.pool_settings import with_pool_settings
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.errors import InvalidObject
 from bayplan.model.node import Node
 
 _ERROR_MAX = 500
-_SECONDS_PER_HOUR = 3_600
 
 
 class RunSpec(msgspec.Struct, frozen=True):
@@ -40,6 +40,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     trace: str
     until_ns: int | None
     wakeups: str | None
+    pools: dict[str, Any] = {}  # settings of NodePools and of the Autoscaler, by axis
     refused: str = ""  # why there can be no such run
 
     def name(self, inputs: str) -> str:
@@ -55,12 +56,12 @@ class Story:
     timelines: Mapping[str, Sequence[Plan]]
     traces: Mapping[str, Trace]
     nodes: Mapping[str, Sequence[Node]]
-    _clusters: dict[tuple[str, str, str], Cluster] = field(default_factory=dict)
+    _clusters: dict[tuple[str, str, str, bytes], Cluster] = field(default_factory=dict)
 
     def cluster_for(self, spec: RunSpec) -> Cluster:
-        """Made once for runs that differ in neither nodes, trace nor version."""
+        """Made once for runs that differ in neither nodes, pools, trace nor version."""
         version = spec.kubernetes_version or self.cluster.kubernetes_version
-        key = (spec.nodes, spec.trace, version)
+        key = (spec.nodes, spec.trace, version, msgspec.json.encode(spec.pools, order="sorted"))
         if key not in self._clusters:
             self._clusters.clear()  # a sweep goes through its axes in order, so that the others are done
             self._clusters[key] = self._joined(spec, version)
@@ -68,11 +69,13 @@ class Story:
 
     def _joined(self, spec: RunSpec, version: str) -> Cluster:
         base = self.cluster
-        if not spec.nodes and not spec.trace and version == base.kubernetes_version:
+        if not spec.nodes and not spec.trace and not spec.pools and version == base.kubernetes_version:
             return base
         objects = [*base.objects, *self.nodes.get(spec.nodes, ())]
         if spec.trace:
             objects = self.traces[spec.trace].joined_to(objects)
+        if spec.pools:
+            objects = with_pool_settings(objects, spec.pools)
         return Cluster(objects, base.skipped, base.sources, kubernetes_version=version)
 
 
@@ -125,14 +128,12 @@ def figures_of(run: Run) -> dict[str, float]:
     summary = msgspec.to_builtins(run.summary)
     evictions = {f"evictions.{cause.value}": summary["evictions"].get(cause.value, 0) for cause in Cause}
     del summary["evictionsByPreemptor"], summary["evictions"]
-    hours = sum((run.seconds if node.until is None else node.until) - node.since for node in run.nodes)
     return {
         **_flat("", summary),
         **evictions,
         "preemptions": len(run.preemptions),
         "chains": len(run.chains),
         "loops": len(run.loops),
-        "nodeHours": round(hours / _SECONDS_PER_HOUR, 6),
         "seconds": run.seconds,
     }
 

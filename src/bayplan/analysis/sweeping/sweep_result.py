@@ -31,7 +31,10 @@ from bayplan.analysis.sweeping.summary_format import (
 )
 
 #: What reports show unless a sweep says otherwise, if it differs between runs at all.
-_MEASURES = ("pods.pending", "pods.preempted", "budgetsBroken", "utilization.cpu", "fragmentation.mean", "nodeHours")
+_MEASURES = (
+    *("pods.pending", "pods.preempted", "budgetsBroken", "utilization.cpu", "fragmentation.mean", "nodeHours"),
+    "cost",
+)
 _WAITS = ("p50", "p99")
 
 

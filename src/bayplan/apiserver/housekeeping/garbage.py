@@ -25,7 +25,7 @@ from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Reque
 _FINALIZERS: Final = {ORPHAN_FINALIZER, FOREGROUND_FINALIZER}
 
 
-class GarbageCollector:
+class DocumentCollector:
     """Deletes what nobody owns any more."""
 
     def __init__(self) -> None:

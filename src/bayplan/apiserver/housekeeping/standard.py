@@ -10,7 +10,7 @@ from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.definitions import DefinitionEnding
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
 from bayplan.apiserver.housekeeping.events import EventExpiry
-from bayplan.apiserver.housekeeping.garbage import GarbageCollector
+from bayplan.apiserver.housekeeping.garbage import DocumentCollector
 from bayplan.apiserver.housekeeping.kubelets import KubeletReports
 from bayplan.apiserver.housekeeping.namespaces import NamespaceContents, NamespaceEnding
 from bayplan.apiserver.housekeeping.nodes import NodeTimeToLive
@@ -45,7 +45,7 @@ def standard_parties(certificate: str = "") -> list[Housekeeper]:
         VolumeProtection(),
         GroupProtection(),
         PolicyTypes(),
-        GarbageCollector(),
+        DocumentCollector(),
         NamespaceEnding(),
     ]
 

@@ -1,6 +1,6 @@
 """Field validation: what in a document is not a field, is given twice, or has the wrong type, in the server's words.
 
-Takes a document, its type, and the JSON text it was parsed from; gives `Faults`. One quick pass is enough for a
+Takes a document, its type, and the JSON text it was parsed from; gives `TypeFaults`. One quick pass is enough for a
 document without faults; only when that stumbles is the text read again with every key kept, to say what is wrong.
 Values are not validated, only types; custom resources have their own schemas and are checked elsewhere.
 """
@@ -15,14 +15,14 @@ from bayplan.apiserver.schema.go_times import time_fault
 from bayplan.apiserver.schema.messages import Field, Message, message
 from bayplan.apiserver.schema.type_faults import (
     SCHEMA_TYPE,
-    Faults,
+    TypeFaults,
     faults_in_document,
     faults_in_text,
     repeated_in_text,
 )
 from bayplan.model.quantity import parse_quantity
 
-NO_FAULTS = Faults()
+NO_FAULTS = TypeFaults()
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
 _TYPES_OF_SCALARS = {"string": str, "bool": bool}
@@ -35,7 +35,7 @@ class _Misfit(Exception):  # noqa: N818
     """Something is wrong; what, a slower pass will say."""
 
 
-def check(document: dict[str, Any], whole: Message, text: bytes | None = None) -> Faults:
+def check(document: dict[str, Any], whole: Message, text: bytes | None = None) -> TypeFaults:
     """Faults of a document of this type; without its JSON text no field is reported as given twice."""
     try:
         keys = _check_of_message(whole.name)(document)

@@ -1,6 +1,6 @@
 """What is wrong with a document that does not fit its type, field by field and in the order of the text.
 
-Takes JSON text or a document, and its type; gives `Faults` in the words of the server's decoder: unknown fields and
+Takes JSON text or a document, and its type; gives `TypeFaults` in the words of the server's decoder: unknown fields and
 fields given twice with their paths, and the first value of a wrong type as Go's JSON decoder names it. Thorough and
 slow: `strictness` asks only about documents that are known to be unusual.
 """
@@ -25,18 +25,18 @@ SCHEMA_TYPE = "apiextensions.v1.JSONSchemaProps"
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/=\r\n]")
 
 
-class Faults(msgspec.Struct, frozen=True):
+class TypeFaults(msgspec.Struct, frozen=True):
     wrong_type: str = ""  # refused always: "json: cannot unmarshal number into Go struct field …"
     strict: tuple[str, ...] = ()  # refused or warned about as the client asks: 'unknown field "spec.nope"'
 
 
-def faults_in_text(text: bytes, whole: Message) -> Faults:
+def faults_in_text(text: bytes, whole: Message) -> TypeFaults:
     """Of a body that is valid JSON."""
     pairs = json.loads(text, object_pairs_hook=_Pairs, parse_float=_Float)
     return _faults(pairs, whole)
 
 
-def faults_in_document(document: dict[str, Any], whole: Message) -> Faults:
+def faults_in_document(document: dict[str, Any], whole: Message) -> TypeFaults:
     return _faults(document, whole)
 
 
@@ -87,13 +87,13 @@ class _Fatal(Exception):  # noqa: N818
     """Decoding ends here: types that decode themselves fail at once, all others when everything is read."""
 
 
-def _faults(value: Any, whole: Message) -> Faults:
+def _faults(value: Any, whole: Message) -> TypeFaults:
     judge = _Judge()
     try:
         judge.message(value, whole, _Place())
     except _Fatal as fatal:
-        return Faults(wrong_type=str(fatal))
-    return Faults(judge.wrong_type, tuple(judge.strict))
+        return TypeFaults(wrong_type=str(fatal))
+    return TypeFaults(judge.wrong_type, tuple(judge.strict))
 
 
 class _Judge:

@@ -50,7 +50,7 @@ def watch_line(event_type: str, body: bytes) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (event_type.encode(), body)
 
 
-class ChangeLog:
+class WatchLog:
     """The last changes: at most `capacity` of them, and `bytes_max` of JSON, but always the last one."""
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY, bytes_max: int = BYTES_MAX) -> None:

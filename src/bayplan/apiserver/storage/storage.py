@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeAlias
 
 from bayplan.apiserver.storage.entries import Document, Entry, object_key
-from bayplan.apiserver.storage.log import BYTES_MAX, Change, ChangeLog
+from bayplan.apiserver.storage.log import BYTES_MAX, Change, WatchLog
 from bayplan.model.watch_types import ADDED, DELETED, MODIFIED
 from bayplan.store.log import DEFAULT_CAPACITY
 
@@ -42,7 +42,7 @@ class Storage:
         log_bytes_max: int = BYTES_MAX,
         durable: Durable | None = None,
     ) -> None:
-        self.log = ChangeLog(log_capacity, log_bytes_max)
+        self.log = WatchLog(log_capacity, log_bytes_max)
         self.prepare: Follower = _nothing_to_prepare
         """Sees a change before it is made; what it raises keeps the change from being made."""
         self._durable = durable

@@ -1,7 +1,7 @@
 """Evictions: deletions that ask the disruption budgets first. The API server, simulations and answers all ask here.
 
 Takes the pod and the budgets of its namespace; gives the budget with the pod noted as disrupted, or raises what the
-real server answers. Also knows which pods `kubectl drain` leaves alone. Deletes nothing itself.
+real server answers; `evict_by_request` does both and deletes. Also knows which pods `kubectl drain` leaves alone.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import DaemonSet
+from bayplan.store import Store
 from bayplan.store.errors import ApiError, Cause, InternalError, TooManyRequests
 
 EVICTION_REASON: Final = "EvictionByEvictionAPI"
@@ -103,6 +104,19 @@ def about_to_go(pod: Pod, now: int) -> Pod:
     """The pod with the condition that says why it goes."""
     condition = Condition(type=DISRUPTION_TARGET, status=TRUE, reason=EVICTION_REASON, message="Eviction API: evicting")
     return with_pod_condition(pod, condition, format_time(now))
+
+
+def evict_by_request(store: Store, pod: Pod, now: int) -> None:
+    """What a POST to the pod's eviction does. Raises what the server answers if the pod may not go."""
+    namespace, name = pod.metadata.namespace, pod.metadata.name
+    after = ask_budgets(pod, store.list(PodDisruptionBudget, namespace), now)
+    if after is not None:
+        spent = after.status
+        store.modify_status(
+            PodDisruptionBudget, namespace, after.metadata.name, lambda budget: replace(budget, status=spent), now
+        )
+    store.modify_status(Pod, namespace, name, lambda pod: about_to_go(pod, now), now)
+    store.delete(Pod, namespace, name, now)
 
 
 def _refusal(name: str, status: PodDisruptionBudgetStatus) -> TooManyRequests:

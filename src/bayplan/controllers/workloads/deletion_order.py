@@ -40,7 +40,7 @@ def _rank(pod: Pod, now: int, crowds: Mapping[str, int]) -> Rank:
         node_name != "",
         _PHASES.get(pod.status.phase, 0),
         since is not None,
-        _deletion_cost(pod),
+        deletion_cost(pod),
         -crowds.get(node_name, 0) if node_name else 0,
         _magnitude(now, since),
         -max((status.restart_count for status in pod.status.container_statuses), default=0),
@@ -48,7 +48,8 @@ def _rank(pod: Pod, now: int, crowds: Mapping[str, int]) -> Rank:
     )
 
 
-def _deletion_cost(pod: Pod) -> int:
+def deletion_cost(pod: Pod) -> int:
+    """What its annotation says; 0 without one."""
     written = pod.metadata.annotations.get(DELETION_COST, "0")
     digits = written.removeprefix("-")
     # Whatever is no plain 32-bit number counts for nothing.

@@ -42,7 +42,7 @@ class Rule(NamedTuple):
     amounts: LoopAmounts
 
 
-#: The same with the weight of a score: number, weight, amounts.
+#: A rule as the loops take it: its number, the weight of its score, and its amounts.
 Step: TypeAlias = tuple[int, int, LoopAmounts]
 #: For pods that ask for the same resources: instead of an amount, its place among those that such a pod asks for.
 Outline: TypeAlias = tuple[Step, ...]

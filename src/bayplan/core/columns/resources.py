@@ -93,7 +93,7 @@ class PodRequests(Struct, frozen=True):
         used: what the pod takes from the node it is on: as `asked`, with what a resize in place reports.
         nonzero_cpu_milli: as `used`, with a default for each container that does not mention cpu; in a pod
             with pod-level requests only if cpu is mentioned nowhere.
-        nonzero_memory_bytes: the same for memory.
+        nonzero_memory_bytes: as `used`, with a default for each container that does not mention memory.
         scored: what the NodeResourcesFit score adds to a node: from the spec, blind to pod-level requests,
             with a default for each container that does not mention cpu or memory.
     """
@@ -460,7 +460,7 @@ def _nano_amounts(items: Iterable[tuple[str, RawQuantity]]) -> NanoAmounts:
 
 
 def _few_nano_amounts(items: RawItems) -> NanoAmounts:
-    """The same of what is mostly not written at all."""
+    """As `_nano_amounts`, for a field that is mostly empty."""
     return _nano_amounts(items) if items else {}
 
 

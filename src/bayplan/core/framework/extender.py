@@ -32,7 +32,7 @@ class FilterAnswer(Struct, frozen=True):
     as_objects: bool = False  # the nodes came back as objects, with which no pods come
 
 
-class Victim(Struct, frozen=True):
+class ExtenderVictim(Struct, frozen=True):
     pod: str  # namespace/name
     uid: str
 
@@ -40,7 +40,7 @@ class Victim(Struct, frozen=True):
 class Victims(Struct, frozen=True):
     """Who would have to go from a node."""
 
-    pods: tuple[Victim, ...]
+    pods: tuple[ExtenderVictim, ...]
     violations: int  # of disruption budgets
 
 

@@ -61,5 +61,5 @@ class CycleError(Exception):
         self.message = message
 
     def at(self, where: str) -> CycleError:
-        """The same error with the point where it happened before its message, as upstream reports it."""
+        """This error with the point where it happened put before its message, as upstream reports it."""
         return CycleError(self.plugin, f"{where}: {self.message}")

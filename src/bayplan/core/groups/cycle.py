@@ -91,6 +91,7 @@ def attempt_group(
     members: Sequence[Member],
     *,
     decider: Decider | None = None,
+    leaves_out_strays: bool = False,
     in_full: bool = True,
 ) -> GroupAttempt:
     """Try the group once. There is at least one member; the cache is afterwards as it was.
@@ -108,7 +109,7 @@ def attempt_group(
     skipped = [PodOutcome(each, is_skipped=True) for each in members if each not in staying]
     if not staying:
         return GroupAttempt(group, skipped, FITS, condition_of(group))
-    stage = Stage(cache, profiles[staying[0].info.scheduler_name], group, staying, decider, in_full)
+    stage = Stage(cache, profiles[staying[0].info.scheduler_name], group, staying, decider, leaves_out_strays, in_full)
     with cache.trial():
         _forget_specs_of_nominated(cache, members)
         found = find_placement(stage)

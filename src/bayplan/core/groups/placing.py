@@ -43,6 +43,7 @@ class Stage:
     group: PodGroup
     members: Sequence[Member]
     decider: Decider | None = None  # that may know pods of these kinds
+    leaves_out_strays: bool = False  # groups with a pod on a node that is gone do not keep others from preempting
     in_full: bool = True  # whether it is to be known of every placement where each member would go
 
     @property

@@ -44,7 +44,7 @@ def preempt(stage: Stage) -> GroupPreemption:
     cache, view, priority = stage.cache, stage.cache.view(), stage.group.spec.priority or 0
     alive_rows = [view.nodes.rows_by_name[name] for name in view.nodes.order.names()]
     try:
-        units = units_on(view, alive_rows)
+        units = units_on(view, alive_rows, leaves_out_strays=stage.leaves_out_strays)
     except CycleError as error:
         raise error.at("failed to create domain") from error
     if _never_preempts(stage):

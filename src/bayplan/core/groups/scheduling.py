@@ -21,7 +21,7 @@ from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.cycle import GroupAttempt, PodOutcome, attempt_group
 from bayplan.core.groups.member import Member
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor, Withheld
-from bayplan.core.preemption.loop_breaker import Victim
+from bayplan.core.preemption.loop_breaker import EvictedOwner
 from bayplan.core.preemption.prepare import CONDITION_REASON
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.queued_group import QueuedGroup
@@ -46,6 +46,7 @@ class GroupScheduling:
         evictions: Evictions,
         guard: PreemptionGuard,
         *,
+        leaves_out_strays: bool,
         in_full: bool,
     ) -> None:
         self._profiles = profiles
@@ -55,6 +56,7 @@ class GroupScheduling:
         self._evictions = evictions
         self._guard = guard
         self._in_full = in_full
+        self._leaves_out_strays = leaves_out_strays
         self._decider = Decider(profiles)
         self.interrupted: QueuedGroup | None = None
         """The group whose attempt has raised before anything has changed; to be read only."""
@@ -71,6 +73,7 @@ class GroupScheduling:
             queued_group.group,
             [self._member(queued) for queued in queued_group.members],
             decider=self._decider,
+            leaves_out_strays=self._leaves_out_strays,
             in_full=self._in_full,
         )
         self.interrupted = None
@@ -165,7 +168,7 @@ class GroupScheduling:
         owner = owner_of(first.pod.metadata)
         preemptor = Preemptor(first.key, first.info.uid, owner, queued_group.info.priority, queued_group.number)
         victims = [
-            Victim(each.pod.partition("/")[0], each.uid, pods.owner(pods.rows_by_key[each.pod]))
+            EvictedOwner(each.pod.partition("/")[0], each.uid, pods.owner(pods.rows_by_key[each.pod]))
             for each in evictions
             if not self._binding.is_waiting(each.pod) and not self._evictions.is_asked(each.uid)
         ]

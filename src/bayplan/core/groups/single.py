@@ -54,7 +54,9 @@ def attempt_pod(cache: Cache, profile: Profile, member: Member) -> PodAttempt:
     return _with_victims(cache, PodAttempt(outcome, found), result)
 
 
-def decide_pod(decider: Decider, cache: Cache, profile: Profile, info: PodInfo, view: View) -> Choice:
+def decide_pod(
+    decider: Decider, cache: Cache, profile: Profile, info: PodInfo, view: View, *, leaves_out_strays: bool = False
+) -> Choice:
     """What the decider says, unless pods have to go, and there are groups that would have to go as a whole.
 
     Raises CycleError.
@@ -62,7 +64,9 @@ def decide_pod(decider: Decider, cache: Cache, profile: Profile, info: PodInfo, 
     choice = decider.decide(info, view)
     if isinstance(choice, Fits) or not view.pods.grouped:
         return choice
-    return choice_of(attempt(profile, info, view, search=UnitSearch(cache, profile)), view, 0)
+    return choice_of(
+        attempt(profile, info, view, search=UnitSearch(cache, profile, leaves_out_strays=leaves_out_strays)), view, 0
+    )
 
 
 def _with_victims(cache: Cache, attempted: PodAttempt, result: PostFilterResult) -> PodAttempt:

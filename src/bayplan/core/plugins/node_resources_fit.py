@@ -78,7 +78,7 @@ _HUNDREDFOLD_IS_TOO_LARGE = 2**63 // MAX_NODE_SCORE + 1
 
 #: (rows,) scores of nodes for a resource: what they have, and what would be taken of it.
 Rating: TypeAlias = Callable[[IntArray, IntArray], IntArray]
-#: The same for one resource of a single node.
+#: The score of a single node for a resource: what it has, and what would be taken of it.
 RatingOne: TypeAlias = Callable[[int, int], int]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, row_array, row_mask
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import distinct_verdicts
-from bayplan.core.filtering import Filtered, Verdicts, WhatIf, nominated_pods, take_failures
+from bayplan.core.filtering import Filtered, Verdicts, WhatIfWorlds, nominated_pods, take_failures
 from bayplan.core.framework.verdict import Code, Status, unresolvable
 from bayplan.core.preemption.budgets import Protection, protect
 from bayplan.core.preemption.unstable_order import STABLE_LENGTH_MAX, sorted_like_go
@@ -214,7 +214,7 @@ class _Worlds:
     """The what-if worlds of a dry run: as they are, and with the nominated pods that must find room as well."""
 
     def __init__(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
-        self._plain = WhatIf(filtered.plugins, filtered.states, view, filtered.explained)
+        self._plain = WhatIfWorlds(filtered.plugins, filtered.states, view, filtered.explained)
         self._nominated, self._nominated_nodes = nominated_pods(pod, view)
         self._full = self._plain.fork() if len(self._nominated) else None
         if self._full:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bayplan.core.columns import row_array
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.extender import ChosenVictims, Extender, Victim, Victims
+from bayplan.core.framework.extender import ChosenVictims, Extender, ExtenderVictim, Victims
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.preemption.candidates import Candidates, expected_a_victim
 from bayplan.core.preemption.search import Searched
@@ -69,7 +69,7 @@ def _as_victims(found: Mapping[int, _OnNode], view: View) -> dict[str, Victims]:
     pods = view.pods
     return {
         view.nodes.names[row]: Victims(
-            tuple(Victim(pods.keys[pod], pods.uids[pod]) for pod in on_node.pod_rows), on_node.violations
+            tuple(ExtenderVictim(pods.keys[pod], pods.uids[pod]) for pod in on_node.pod_rows), on_node.violations
         )
         for row, on_node in found.items()
     }

@@ -34,7 +34,7 @@ class Demands(NamedTuple):
     amounts: Sequence[tuple[str, int, int, int, bool]]  # name, column, amount, bit, whether devices may stand for it
 
 
-class Tried(NamedTuple):
+class TriedNode(NamedTuple):
     """The victims on a node, and what they are compared by."""
 
     victims: list[int]  # rows, most important first; none: everything could be put back
@@ -73,7 +73,7 @@ class FewNodes:
         self._residents: dict[int, Residents] = {}  # by node row
         self._least_important: dict[int, LeastImportant] = {}  # by node row
 
-    def try_node(self, view: View, demands: Demands, row: int, priority: int) -> Tried | StillFailing:
+    def try_node(self, view: View, demands: Demands, row: int, priority: int) -> TriedNode | StillFailing:
         """What has to go from a node for a preemptor of this priority."""
         residents = self._residents_of(view, row)
         room = _Room(view, demands, row)
@@ -86,9 +86,9 @@ class FewNodes:
         spared_first = sorted(below, key=lambda at: at not in violating) if violating else below
         victims = [at for at in spared_first if not room.holds(residents.requests[at])]
         if not victims:
-            return Tried([])
+            return TriedNode([])
         rows = _by_importance(view, [residents.rows[at] for at in victims])
-        return Tried(rows, _values(view, rows, sum(at in violating for at in victims)))
+        return TriedNode(rows, _values(view, rows, sum(at in violating for at in victims)))
 
     def least_important(self, view: View, row: int) -> LeastImportant | None:
         """The node's pod of the lowest priority, of several the one that started last; None: it has no pods."""

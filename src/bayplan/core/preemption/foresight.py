@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bayplan.core.columns import BoolArray, RowArray, distinct, row_array, row_mask
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import count_verdicts
-from bayplan.core.filtering import PASSED, Filtered, Verdicts, WhatIf, run_filters, take_failures
+from bayplan.core.filtering import PASSED, Filtered, Verdicts, WhatIfWorlds, run_filters, take_failures
 from bayplan.core.framework.contract import SKIP, State
 from bayplan.core.framework.speed_hints import (
     OWN_PODS_DECIDE,
@@ -61,7 +61,7 @@ class FurtherFilters:
         self._crowded: RowArray = row_array([])
         if nominated is not None:
             self._crowded = distinct(nominated[1])
-            full = WhatIf(local.plugins, states, view)
+            full = WhatIfWorlds(local.plugins, states, view)
             full.shift(*nominated, +1)
             take_failures(verdicts, self._crowded, full.filter(self._crowded))
             self._crowded_states = [*[SKIP] * local_count, *full.states[local_count:]]

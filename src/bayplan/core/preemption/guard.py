@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bayplan.core.actions import Emit
 from bayplan.core.columns.pods import owner_of
 from bayplan.core.preemption.eviction_budget import EvictionBudget, Turn
-from bayplan.core.preemption.loop_breaker import LoopBreaker, Pair, Victim
+from bayplan.core.preemption.loop_breaker import EvictedOwner, LoopBreaker, Pair
 from bayplan.core.preemption.safety import PreemptionSafety
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
@@ -95,7 +95,7 @@ class PreemptionGuard:
 
     # ------------------------------------------------------------------ leave
 
-    def ask(self, preemptor: Preemptor, victims: list[Victim], now: int) -> Withheld | None:
+    def ask(self, preemptor: Preemptor, victims: list[EvictedOwner], now: int) -> Withheld | None:
         """Whether these pods may be evicted for that one. None: they may, and are counted as evicted."""
         if not victims:
             return None
@@ -109,7 +109,7 @@ class PreemptionGuard:
             self.figures.evictions += len(victims)
         return withheld
 
-    def _loop(self, preemptor: Preemptor, victims: list[Victim], now: int) -> Withheld | None:
+    def _loop(self, preemptor: Preemptor, victims: list[EvictedOwner], now: int) -> Withheld | None:
         if self._breaker is None:
             return None
         pair, is_new = self._breaker.paused(preemptor.owner, victims, now)
@@ -124,7 +124,7 @@ class PreemptionGuard:
         event = _event(preemptor, "PreemptionPaused", f"{note} {seconds} s: they are recreated as often as evicted")
         return Withheld(_withheld(message), (event,) if is_new else ())
 
-    def _too_many(self, preemptor: Preemptor, victims: list[Victim], now: int) -> Withheld | None:
+    def _too_many(self, preemptor: Preemptor, victims: list[EvictedOwner], now: int) -> Withheld | None:
         for namespace, budget, needed in self._budgets_of(victims):
             turn = Turn(-preemptor.priority, preemptor.number, preemptor.key, needed)
             if budget.allows(turn, now):
@@ -140,7 +140,7 @@ class PreemptionGuard:
             return Withheld(_withheld(f"{limit}."), (event,) if budget.is_news(now) else ())
         return None
 
-    def _budgets_of(self, victims: list[Victim]) -> list[tuple[str, EvictionBudget, int]]:
+    def _budgets_of(self, victims: list[EvictedOwner]) -> list[tuple[str, EvictionBudget, int]]:
         """The budgets that evicting these pods takes from: of which namespace, and how much."""
         limit, namespace_limit = self._safety.evictions_per_minute, self._safety.evictions_per_minute_per_namespace
         needs: list[tuple[str, int, int]] = [(EVERYWHERE, limit, len(victims))] if limit else []

@@ -26,7 +26,7 @@ PAUSE_MAX_NS = HOUR
 TIDIED_EVERY_NS = MINUTE
 
 
-class Victim(NamedTuple):
+class EvictedOwner(NamedTuple):
     """A pod that is to be evicted."""
 
     namespace: str
@@ -81,7 +81,7 @@ class LoopBreaker:
     def gone(self, uid: str) -> None:
         self._appeared_at.pop(uid, None)
 
-    def paused(self, preemptor_owner: str, victims: list[Victim], now: int) -> tuple[Pair | None, bool]:
+    def paused(self, preemptor_owner: str, victims: list[EvictedOwner], now: int) -> tuple[Pair | None, bool]:
         """The pair that forbids these evictions, if one does, and whether it was paused only now."""
         self._forget_old(now)
         for victim in victims:
@@ -96,7 +96,7 @@ class LoopBreaker:
                 return pair, True
         return None, False
 
-    def note(self, preemptor_owner: str, victims: list[Victim], now: int) -> None:
+    def note(self, preemptor_owner: str, victims: list[EvictedOwner], now: int) -> None:
         """The victims are being evicted."""
         for victim in victims:
             key = (preemptor_owner, victim.owner)

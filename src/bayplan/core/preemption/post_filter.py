@@ -17,7 +17,7 @@ from bayplan.core.actions import Action
 from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import histogram, nodes_available_message
-from bayplan.core.filtering import NOT_LOOKED_AT, Filtered, WhatIf
+from bayplan.core.filtering import NOT_LOOKED_AT, Filtered, WhatIfWorlds
 from bayplan.core.framework.args import DEFAULT_PREEMPTION
 from bayplan.core.framework.contract import (
     SKIP,
@@ -138,7 +138,7 @@ class FailedAttempt:
     def fits_without(self, node_row: int, victim_rows: RowArray) -> bool:
         if not self.filtered.pre.status.ok or self.filtered.verdicts.rejected_by[node_row] == NOT_LOOKED_AT:
             return False
-        world = WhatIf(self.filtered.plugins, self.filtered.states, self.view)
+        world = WhatIfWorlds(self.filtered.plugins, self.filtered.states, self.view)
         world.shift(victim_rows, row_array([node_row] * len(victim_rows)), -1)
         return bool(world.filter(row_array([node_row])).passed[0])
 

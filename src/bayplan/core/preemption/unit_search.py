@@ -50,8 +50,10 @@ class UnitsFound:
 class UnitSearch:
     """Looks for candidates; a `Search` of the PostFilter chain."""
 
-    def __init__(self, cache: Cache, profile: Profile) -> None:
+    def __init__(self, cache: Cache, profile: Profile, *, leaves_out_strays: bool = False) -> None:
+        """`leaves_out_strays`: groups with a pod on a node that is gone stay; upstream leaves out the whole node."""
         self._cache, self._profile = cache, profile
+        self._leaves_out_strays = leaves_out_strays
 
     def __call__(self, pod: PodInfo, view: View, filtered: Filtered) -> UnitsFound:
         rows: list[int] = []
@@ -78,7 +80,7 @@ class UnitSearch:
     ) -> tuple[Sequence[Unit], int] | Status:
         """The units that have to go, and how many pods of them break a budget; or why the node is no candidate."""
         try:
-            units = units_on(view, [node_row])
+            units = units_on(view, [node_row], leaves_out_strays=self._leaves_out_strays)
             potential = [unit for unit in units if unit.priority < pod.priority and may_go(view, unit)]
             return self._find_victims(pod, view, filtered, node_row, potential) if potential else NO_VICTIMS
         except CycleError as error:

@@ -70,8 +70,11 @@ def unit_of(view: View, pod_row: int) -> Unit:
     )
 
 
-def units_on(view: View, node_rows: Iterable[int]) -> list[Unit]:
-    """All units with a pod on these nodes, each once. Raises CycleError if one has a pod on a node that is gone."""
+def units_on(view: View, node_rows: Iterable[int], *, leaves_out_strays: bool = False) -> list[Unit]:
+    """All units with a pod on these nodes, each once.
+
+    If one has a pod on a node that is gone, as upstream, a CycleError is raised; or such units are left out.
+    """
     seen: set[int] = set()
     units: list[Unit] = []
     for node_row in node_rows:
@@ -80,6 +83,8 @@ def units_on(view: View, node_rows: Iterable[int]) -> list[Unit]:
                 unit = unit_of(view, pod_row)
                 seen.update(unit.pod_rows)
                 units.append(unit)
+    if leaves_out_strays:
+        return [unit for unit in units if all(view.nodes.alive[view.pods.node_rows[row]] for row in unit.pod_rows)]
     for unit in units:
         check_nodes(view, unit)
     return units

@@ -21,6 +21,7 @@ UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
 GATE_OPENED = "GateOpened"
 AFTER_SCOUT = "AfterScout"
 GROUP_GONE = "PodGroupDelete"
+HELPED = "GroupHelped"
 
 
 #: Gated pods are kept among the unschedulable ones, and upstream counts them there.

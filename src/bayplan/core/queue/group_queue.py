@@ -48,9 +48,10 @@ class GroupQueue:
         resting: dict[str, QueuedPod],
         count_on_nodes: Callable[[str], int],
         hold_back: Callable[[str], Status],
+        wakes_early: bool,
     ) -> None:
         """`resting` is the queue's own; `count_on_nodes` says how many pods of a group have a node, and `hold_back`
-        whether preemption for a group is under way.
+        whether preemption for a group is under way. `wakes_early`: what helps a group ends a penalty that has grown.
         """
         self._profiles = profiles
         self._sort_key = sort_key
@@ -59,6 +60,7 @@ class GroupQueue:
         self._resting = resting
         self._count_on_nodes = count_on_nodes
         self._hold_back = hold_back
+        self.wakes_early = wakes_early
         self._known: dict[str, PodGroup] = {}
         self._groups: dict[str, QueuedGroup] = {}  # that rest in a place
         self._incomplete: dict[str, dict[str, QueuedPod]] = {}  # group -> its pods by key
@@ -79,7 +81,9 @@ class GroupQueue:
         self._known[key] = group
         queued_group = self._groups.get(key)
         if queued_group is not None:
-            queued_group.group = group
+            before, queued_group.group = queued_group.group, group
+            if self.wakes_early and _gang_size(group) < _gang_size(before):
+                self._shorten_penalty(queued_group, now)
         waiting = self._incomplete.pop(key, None)
         if waiting:
             together = QueuedGroup(group, key, 0, 0)
@@ -205,6 +209,8 @@ class GroupQueue:
         except_key: str,
     ) -> None:
         """Something happened: wake the gated groups it may help."""
+        if self.wakes_early:
+            self._end_long_penalties(cluster_event, old, new, now, except_key)
         if not len(self._gated):
             return
         for queued_group in [each for each in self._groups.values() if each.state is _GATED]:
@@ -218,6 +224,25 @@ class GroupQueue:
             if strategy is not Strategy.SKIP:
                 self._take_out(queued_group)
                 self._requeue(queued_group, strategy, now, cluster_event.label)
+
+    def _end_long_penalties(
+        self, cluster_event: ClusterEvent, old: Object | None, new: Object | None, now: int, except_key: str
+    ) -> None:
+        """Of groups that it may help, as a plugin says that has rejected a member."""
+        for queued_group in [each for each in self._groups.values() if each.state is _BACKOFF]:
+            rejected = (each for each in queued_group.members if each.rejectors and each.key != except_key)
+            for queued in rejected:
+                matched = self._profiles[queued.info.scheduler_name].reactions.to(cluster_event)
+                if judge(queued, cluster_event, matched, old, new) is not Strategy.SKIP:
+                    self._shorten_penalty(queued_group, now)
+                    break
+
+    def _shorten_penalty(self, queued_group: QueuedGroup, now: int) -> None:
+        """To that of a group that was tried in vain once."""
+        if queued_group.state is _BACKOFF and queued_group.unschedulable_count > 1:
+            self._take_out(queued_group)
+            queued_group.unschedulable_count, queued_group.backoff_second = 1, None
+            self._requeue(queued_group, Strategy.AFTER_BACKOFF, now, labels.HELPED)
 
     def activate(self, key: str, now: int) -> None:
         """Try the group as soon as possible, if the gates agree."""
@@ -288,6 +313,8 @@ class GroupQueue:
             self._take_out(queued_group)
             queued_group.take_in(queued)
             self._requeue(queued_group, _STRATEGIES[queued_group.state], now, reason)
+            if self.wakes_early:
+                self._shorten_penalty(queued_group, now)
         elif self._trying is not None and self._trying.key == key:
             self._returned.append(queued)
         else:
@@ -409,3 +436,9 @@ def _first_refusal(queued: QueuedPod, profile: QueueProfile, together: Iterable[
     if own is not SUCCESS and not own.ok:
         return own
     return refusals[0] if refusals else SUCCESS
+
+
+def _gang_size(group: PodGroup) -> int:
+    """How many pods it takes; 0 for a group that is no gang."""
+    gang = group.spec.scheduling_policy.gang
+    return 0 if gang is None else gang.min_count

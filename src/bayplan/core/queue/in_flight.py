@@ -39,7 +39,7 @@ class _Flight:
 class InFlight:
     """Flights by uid, as a deleted pod may still be in flight when one of its name is created again.
 
-    Most attempts end before anything else happens, so the pod that was popped last is listed only when somebody looks.
+    Most attempts end before anything else happens, so the pod that was popped last is listed only when something does.
     """
 
     def __init__(self) -> None:
@@ -62,13 +62,14 @@ class InFlight:
         return Counter(event.cluster_event.label for event in list(self._events))
 
     def queued_pods(self) -> Iterator[QueuedPod]:
-        self._list_popped()
-        return (flight.queued for flight in self.flights.values())
+        yield from [flight.queued for flight in self.flights.values()]
+        if self.popped is not None:
+            yield self.popped
 
     def find(self, key: str) -> QueuedPod | None:
         """The pod of that name in flight; the latest one, and none that is gone."""
-        if self.popped is not None:
-            self._list_popped()
+        if self.popped is not None and self.popped.key == key:
+            return self.popped
         if not self.flights:
             return None
         for flight in reversed(self._by_key.get(key, ())):

@@ -8,9 +8,9 @@ from itertools import islice
 from bayplan.analysis.answers.exposure.answer import (
     Danger,
     Exposure,
+    ExposureRanking,
     PodExposure,
     Preemptor,
-    Ranking,
     Threshold,
     WorkloadExposure,
 )
@@ -63,7 +63,7 @@ def _pod_next(answer: Exposure) -> Iterator[Part]:
         yield Next(f"bayplan exposure {answer.subject} --against NEW.yaml")
 
 
-def ranking_parts(answer: Ranking) -> Iterator[Part]:
+def ranking_parts(answer: ExposureRanking) -> Iterator[Part]:
     """What matters most first, then the workloads, most exposed first."""
     if not answer.workloads:
         yield Sentence("Nothing can be evicted: no pod runs in this cluster.", Tone.GOOD)
@@ -105,7 +105,7 @@ def _priority_table(workloads: Sequence[WorkloadExposure]) -> Table:
     )
 
 
-def _all_workloads(answer: Ranking) -> Iterator[Part]:
+def _all_workloads(answer: ExposureRanking) -> Iterator[Part]:
     yield Sentence(
         f"{counted(answer.pod_count, 'pod')} of {counted(answer.workload_count, 'workload')} "
         f"{'is' if answer.pod_count == 1 else 'are'} running. Ranked "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bayplan.analysis.answers.upgrading.changes import Change
+from bayplan.analysis.answers.upgrading.changes import VersionChange
 from bayplan.analysis.answers.upgrading.outcomes import Outcome
 from bayplan.analysis.answers.upgrading.upgrade import Kind, PodDifference, Upgrade
 from bayplan.report.answers.parts import Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone
@@ -55,7 +55,7 @@ def _counts(answer: Upgrade) -> Iterator[tuple[int, str]]:
 
 
 def _causes(answer: Upgrade) -> Table:
-    groups: dict[tuple[Change, ...], list[PodDifference]] = {}
+    groups: dict[tuple[VersionChange, ...], list[PodDifference]] = {}
     for each in answer.differences:
         groups.setdefault(each.causes, []).append(each)
     rows = [
@@ -78,7 +78,7 @@ def _gravity(pods: Sequence[PodDifference]) -> tuple[int, ...]:
     return tuple(-sum(kind in each.kinds for each in pods) for kind in Kind)
 
 
-def _change(change: Change) -> str:
+def _change(change: VersionChange) -> str:
     gate = f" ({change.gate})" if change.gate else ""
     return f"{change.plugin}{gate}: {change.text}" if change.plugin else change.text
 
@@ -132,7 +132,7 @@ def _metrics(answer: Upgrade) -> Iterator[Part]:
 
 def _messages(answer: Upgrade) -> Iterator[Part]:
     """An example for each cause."""
-    seen: set[tuple[Change, ...]] = set()
+    seen: set[tuple[VersionChange, ...]] = set()
     for each in answer.of_kind(Kind.MESSAGE):
         if each.causes not in seen:
             seen.add(each.causes)

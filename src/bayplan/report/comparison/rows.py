@@ -22,7 +22,7 @@ from bayplan.report.answers.parts import Table
 from bayplan.report.answers.tables import table_of
 from bayplan.report.durations import duration_text
 from bayplan.report.simulation.node_figures import shortened
-from bayplan.report.words import counted, eviction_cause, examples, listed
+from bayplan.report.words import amount_text, counted, eviction_cause, examples, listed
 
 Row: TypeAlias = tuple[str, ...]
 
@@ -158,6 +158,9 @@ def _figure_rows(comparison: Comparison) -> Iterator[Row]:
             f"evicted by {eviction_cause(cause)}", [summary.evictions.get(cause, 0) for summary in summaries]
         )
     yield _count_row("budget violations", [summary.budgets_broken for summary in summaries])
+    if any(summary.pools for summary in summaries):
+        yield _amount_row("node-hours", [summary.node_hours for summary in summaries])
+        yield _amount_row("cost", [summary.cost for summary in summaries])
     yield _count_row("loops", [run.loops for run in comparison.runs])
     for name in _together(summary.utilization for summary in summaries):
         yield from _share_row(f"{name} utilization, mean", [summary.utilization.get(name, 0) for summary in summaries])
@@ -167,6 +170,11 @@ def _figure_rows(comparison: Comparison) -> Iterator[Row]:
 
 def _count_row(label: str, counts: Sequence[int]) -> Row:
     return (label, *(f"{count:,}" for count in counts), *(signed_count(count - counts[0]) for count in counts[1:]))
+
+
+def _amount_row(label: str, amounts: Sequence[float]) -> Row:
+    changes = (signed_amount(round(amount - amounts[0], 6)) for amount in amounts[1:])
+    return (label, *(amount_text(amount) for amount in amounts), *changes)
 
 
 def _share_row(label: str, shares: Sequence[float]) -> Iterator[Row]:
@@ -264,6 +272,10 @@ def _preemptions_alone(difference: Difference, base: str, run: str) -> list[Row]
 
 def signed_count(number: int) -> str:
     return f"{_sign(number)}{abs(number):,}" if number else "0"
+
+
+def signed_amount(amount: float) -> str:
+    return f"{_sign(amount)}{amount_text(abs(amount))}" if amount_text(abs(amount)) != "0" else "0"
 
 
 def signed_duration(seconds: float) -> str:

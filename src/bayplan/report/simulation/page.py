@@ -20,7 +20,7 @@ from bayplan.report.html_page import document
 from bayplan.report.markup import NOTHING, joined, tag
 from bayplan.report.simulation.chain_drawing import draw_chains
 from bayplan.report.simulation.node_figures import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
-from bayplan.report.simulation.parts import ENDED_EARLY, fidelity_text, headline
+from bayplan.report.simulation.parts import ENDED_EARLY, POOL_COLUMNS, fidelity_text, headline, pool_rows
 from bayplan.report.simulation.preemption_list import (
     and_more,
     html_legend,
@@ -29,7 +29,7 @@ from bayplan.report.simulation.preemption_list import (
 )
 from bayplan.report.simulation.time_figures import over_time, waiting, who_evicted
 from bayplan.report.simulation.view import SimulationView
-from bayplan.report.words import counted, eviction_cause
+from bayplan.report.words import amount_text, counted, eviction_cause
 
 _CHAINS_MAX = 25
 _CHAIN_LENGTH_MAX = 8
@@ -50,6 +50,7 @@ def run_page(run: Run) -> str:
         tag("div", _tiles(view), class_="tiles"),
         tag("p", "Compared with the recording: ", fidelity_text(run.fidelity)) if run.fidelity is not None else None,
         _class_table(view),
+        html_table(POOL_COLUMNS, pool_rows(run), POOL_COLUMNS[1:]) if run.summary.pools else None,
         _loops(view),
         _notes(view),
     )
@@ -98,6 +99,8 @@ def _tiles(view: SimulationView) -> list[Markup]:
         ("loops", f"{len(run.loops):,}", "preempt–recreate", bool(run.loops)),
         ("deepest chain", f"{depth:,}", f"of {counted(len(run.chains), 'chain')}", False),
     ]
+    if summary.pools:
+        tiles.append(("cost", amount_text(summary.cost), f"{amount_text(summary.node_hours)} node-hours", False))
     tiles += [
         (f"{resource.rpartition('/')[2]} utilization", f"{100 * share:.0f} %", "on average", False)
         for resource, share in summary.utilization.items()

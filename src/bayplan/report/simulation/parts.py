@@ -12,12 +12,13 @@ from bayplan.analysis.simulation.results.run_format import Chain, Fidelity, Pree
 from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Table, Tone
 from bayplan.report.answers.tables import table_of
 from bayplan.report.durations import duration_text
-from bayplan.report.words import counted, eviction_cause, examples, listed, violations
+from bayplan.report.words import amount_text, counted, eviction_cause, examples, listed, violations
 
 _PREEMPTIONS = 20
 _PREEMPTORS = 10
 _CHAINS = 5
 _PODS = 4
+POOL_COLUMNS = ("pool", "added", "removed", "most at once", "node-hours", "cost")
 ENDED_EARLY = "The run ended early; these are the results so far."
 
 
@@ -29,6 +30,7 @@ def simulation_parts(run: Run) -> Iterator[Part]:
     yield from _fidelity_parts(run)
     yield from _waiting_parts(run)
     yield from _usage_parts(run)
+    yield from _pool_parts(run)
     yield from _preemption_parts(run)
     yield from _cascade_parts(run)
     yield from _pending_parts(run)
@@ -101,6 +103,22 @@ def _usage_parts(run: Run) -> Iterator[Part]:
         yield Sentence(
             f"{', '.join(shares)}; {scattered:.1%} of the free capacity is too fragmented for a typical pod."
         )
+
+
+def _pool_parts(run: Run) -> Iterator[Part]:
+    summary = run.summary
+    if summary.pools:
+        yield Heading("Node pools")
+        yield table_of(POOL_COLUMNS, pool_rows(run), POOL_COLUMNS[1:])
+        yield Sentence(f"{amount_text(summary.node_hours)} node-hours on all nodes; cost {amount_text(summary.cost)}.")
+
+
+def pool_rows(run: Run) -> list[tuple[Any, ...]]:
+    """In the order of `POOL_COLUMNS`."""
+    return [
+        (name, pool.added, pool.removed, pool.most, amount_text(pool.node_hours), amount_text(pool.cost))
+        for name, pool in run.summary.pools.items()
+    ]
 
 
 def _preemption_parts(run: Run) -> Iterator[Part]:

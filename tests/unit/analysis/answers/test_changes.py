@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.support.changed_clusters import cluster_of, owned
 
-from bayplan.analysis.answers.changes import Change, Changed, changed, read_change
+from bayplan.analysis.answers.changes import Changed, ClusterChange, changed, read_change
 from bayplan.analysis.answers.course import Cause
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.errors import InvalidObject
@@ -20,7 +20,7 @@ X = make.pod("t").labels(app="x")
 
 
 def apply(cluster: Cluster, *new: Builder[Any]) -> Changed:
-    return changed(cluster, Change(apply=tuple(thing.obj() for thing in new)))
+    return changed(cluster, ClusterChange(apply=tuple(thing.obj() for thing in new)))
 
 
 def losses(found: Changed) -> list[tuple[tuple[str, ...], Cause, bool]]:

@@ -8,7 +8,7 @@ from tests.support.api_server import PODS
 from tests.unit.apiserver.housekeeping.stage import Stage, named
 
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
-from bayplan.apiserver.housekeeping.garbage import GarbageCollector
+from bayplan.apiserver.housekeeping.garbage import DocumentCollector
 
 SERVICES = "/api/v1/namespaces/default/services"
 ENDPOINTS = "/api/v1/namespaces/default/endpoints"
@@ -17,7 +17,7 @@ PORTS = [{"name": "http", "port": 80, "targetPort": "web"}]
 
 
 def staged(**spec: Any) -> Stage:
-    stage = Stage([ServiceEndpoints(), GarbageCollector()])
+    stage = Stage([ServiceEndpoints(), DocumentCollector()])
     stage.post(
         SERVICES,
         metadata=named("web", labels={"tier": "front"}),

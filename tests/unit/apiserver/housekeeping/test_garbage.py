@@ -5,13 +5,13 @@ from __future__ import annotations
 from tests.support.api_server import CONFIG_MAPS
 from tests.unit.apiserver.housekeeping.stage import Stage, named
 
-from bayplan.apiserver.housekeeping.garbage import GarbageCollector
+from bayplan.apiserver.housekeeping.garbage import DocumentCollector
 
 SECRETS = "/api/v1/namespaces/default/secrets"
 
 
 def family(*, owners: int = 1) -> Stage:
-    stage = Stage([GarbageCollector()])
+    stage = Stage([DocumentCollector()])
     made = [stage.post(CONFIG_MAPS, metadata=named(f"owner-{number}")) for number in range(owners)]
     secret = stage.post(SECRETS, metadata=named("child", *made))
     stage.post(CONFIG_MAPS, metadata=named("grandchild", {**secret, "apiVersion": "v1", "kind": "Secret"}))
@@ -58,7 +58,7 @@ def test_a_child_that_comes_after_its_owner_has_gone() -> None:
 
 
 def test_an_owner_that_nobody_knew_is_no_reason() -> None:
-    stage = Stage([GarbageCollector()])
+    stage = Stage([DocumentCollector()])
     unknown = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "uid": "never-seen"}}
     stage.post(SECRETS, metadata=named("child", unknown))
     assert stage.names(SECRETS) == ["child"]
@@ -73,7 +73,7 @@ def test_an_owner_in_the_foreground_does_not_wait_for_what_another_owns_too() ->
 
 
 def test_a_circle_of_owners_can_go_in_the_foreground() -> None:
-    stage = Stage([GarbageCollector()])
+    stage = Stage([DocumentCollector()])
     names = ["a", "b", "c"]
     made = [stage.post(CONFIG_MAPS, metadata=named(name)) for name in names]
     for name, owner in zip(names, made[-1:] + made[:-1], strict=True):

@@ -11,19 +11,19 @@ import pytest
 
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.strictness import NO_FAULTS, check
-from bayplan.apiserver.schema.type_faults import Faults
+from bayplan.apiserver.schema.type_faults import TypeFaults
 
 POD = {"apiVersion": "v1", "kind": "Pod"}
 
 
-def faults_of(text: str | bytes) -> Faults:
+def faults_of(text: str | bytes) -> TypeFaults:
     document = json.loads(text)
     whole = message_of(document["apiVersion"], document["kind"])
     assert whole is not None
     return check(document, whole, text if isinstance(text, bytes) else text.encode())
 
 
-def faults_of_pod(**fields: Any) -> Faults:
+def faults_of_pod(**fields: Any) -> TypeFaults:
     return faults_of(json.dumps({**POD, **fields}))
 
 

@@ -15,7 +15,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.cycle import attempt
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, NeedsPreemption, Unschedulable
-from bayplan.core.framework.extender import ChosenVictims, Victim, Victims
+from bayplan.core.framework.extender import ChosenVictims, ExtenderVictim, Victims
 from bayplan.testing.builders import budget, node, pod
 
 URL = "http://extender/"
@@ -76,8 +76,8 @@ def test_an_extender_sees_every_candidate_with_victims_and_broken_budgets() -> N
 
     assert victims(Scripted(preempting=note)) == {"a": ["on-a"]}
     assert seen == {
-        "a": Victims((Victim("default/on-a", "pod-default-on-a"),), 1),
-        "b": Victims((Victim("default/on-b", "pod-default-on-b"),), 0),
+        "a": Victims((ExtenderVictim("default/on-a", "pod-default-on-a"),), 1),
+        "b": Victims((ExtenderVictim("default/on-b", "pod-default-on-b"),), 0),
     }
 
 

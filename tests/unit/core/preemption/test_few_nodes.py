@@ -12,7 +12,7 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.releases import RELEASES
 from bayplan.core.filtering import filter_pod
 from bayplan.core.preemption.candidates import candidates_of, dry_run
-from bayplan.core.preemption.few_nodes import FewNodes, StillFailing, Tried, demands_alone
+from bayplan.core.preemption.few_nodes import FewNodes, StillFailing, TriedNode, demands_alone
 from bayplan.core.preemption.select import criteria_of
 from bayplan.testing import builders as make
 
@@ -47,7 +47,7 @@ def test_the_same_victims_and_values_as_with_arrays(seed: int, version: str) -> 
     for _ in range(2):  # the second time from what is remembered
         for position, row in enumerate(expected.rows.tolist()):
             found = few.try_node(view, demands, row, 10)
-            assert isinstance(found, Tried)
+            assert isinstance(found, TriedNode)
             assert found.victims == expected.victims_of(position).tolist()
             assert list(found.values) == values[:, position].tolist()
         for row, code in zip(tried.failing_rows.tolist(), tried.still_failing.codes.tolist(), strict=True):

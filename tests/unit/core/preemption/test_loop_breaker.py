@@ -6,16 +6,16 @@ from bayplan.core.preemption.loop_breaker import (
     FIRST_PAUSE_NS,
     PAUSE_MAX_NS,
     REMEMBERED_NS,
+    EvictedOwner,
     LoopBreaker,
-    Victim,
 )
 from bayplan.model.time_units import SECOND
 
 URGENT, LOW = "Job default/urgent", "ReplicaSet default/low"
 
 
-def victim(number: int, owner: str = LOW) -> Victim:
-    return Victim("default", f"uid-{number}", owner)
+def victim(number: int, owner: str = LOW) -> EvictedOwner:
+    return EvictedOwner("default", f"uid-{number}", owner)
 
 
 class Clock:

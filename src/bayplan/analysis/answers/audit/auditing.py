@@ -11,6 +11,7 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.audit.audited import Audited
 from bayplan.analysis.answers.audit.budget_rules import budget_findings
 from bayplan.analysis.answers.audit.eviction_rules import eviction_findings
+from bayplan.analysis.answers.audit.group_rules import group_findings
 from bayplan.analysis.answers.audit.impossible import impossible_findings
 from bayplan.analysis.answers.audit.node_failures import node_failure_findings
 from bayplan.analysis.answers.audit.priority_rules import priority_findings
@@ -25,6 +26,7 @@ _FAMILIES: tuple[Family, ...] = (
     request_findings,
     budget_findings,
     impossible_findings,
+    group_findings,
     node_failure_findings,
     eviction_findings,
 )

@@ -134,6 +134,26 @@ RULES: dict[str, Rule] = {
         "The pod must run near other pods, but none match.",
         "Fix the selector of the pod affinity, or deploy the pods that it selects.",
     ),
+    "group-missing": Rule(
+        Level.ERROR,
+        "Pods belong to a PodGroup that does not exist.",
+        "Create the PodGroup: until then, none of its pods is scheduled.",
+    ),
+    "group-differs": Rule(
+        Level.ERROR,
+        "Pods of a PodGroup have another priority than the group, or different schedulers.",
+        "Give group and pods the same PriorityClass, and all pods one schedulerName; until then, none is scheduled.",
+    ),
+    "group-too-small": Rule(
+        Level.WARNING,
+        "A gang has fewer pods than its minCount.",
+        "Create more pods or lower minCount; until then, no pod of the group is tried.",
+    ),
+    "group-on-missing-node": Rule(
+        Level.ERROR,
+        "A PodGroup that is disrupted as a whole has a pod on a node that does not exist, so no pod group can preempt.",
+        "Delete the pod, or use `wakeups: complete` in bayplan's configuration, which leaves out such groups.",
+    ),
     "preemption-loop": Rule(
         Level.ERROR,
         "Two workloads would evict each other.",

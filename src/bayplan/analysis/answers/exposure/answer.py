@@ -163,7 +163,7 @@ class WorkloadExposure:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Ranking(Shown):
+class ExposureRanking(Shown):
     """The workloads of a cluster, the most exposed first."""
 
     workloads: tuple[WorkloadExposure, ...]

@@ -10,7 +10,7 @@ from collections import Counter
 
 from bayplan.admission.priority import HIGHEST_USER_VALUE
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.exposure.answer import Ranking, WorkloadExposure
+from bayplan.analysis.answers.exposure.answer import ExposureRanking, WorkloadExposure
 from bayplan.analysis.answers.exposure.exposing import Exposing, priority_of
 from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.controllers.ownership import is_terminal
@@ -18,7 +18,7 @@ from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.pod import Pod
 
 
-def ranking_of(asking: Asking, top: int, namespace: str = "", priority_class: str = "") -> Ranking:
+def ranking_of(asking: Asking, top: int, namespace: str = "", priority_class: str = "") -> ExposureRanking:
     """The `top` most exposed workloads, of a namespace or a PriorityClass if one is given. Raises InvalidObject."""
     _check_filters(asking, namespace, priority_class)
     exposing = Exposing(asking)
@@ -56,7 +56,7 @@ def ranking_of(asking: Asking, top: int, namespace: str = "", priority_class: st
         )
 
     found = {workload: look_at(workload) for workload in dict.fromkeys((*chosen, *first_of_priority.values()))}
-    return Ranking(
+    return ExposureRanking(
         tuple(sorted((found[workload] for workload in chosen), key=_rank)),
         len(most),
         len(running),

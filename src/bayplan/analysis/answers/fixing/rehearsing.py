@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bayplan.admission.stored import looks_stored
-from bayplan.analysis.answers.changes import Change, Changed, changed
+from bayplan.analysis.answers.changes import Changed, ClusterChange, changed
 from bayplan.analysis.answers.course import UNINTENDED, Course, Departure
 from bayplan.analysis.answers.fixing.answer import Kind
 from bayplan.analysis.answers.fixing.patches import Origin
@@ -160,8 +160,8 @@ class Rehearsal:
             given.append(new)
         base = cluster.like(_with_objects(cluster.objects, given)) if given else cluster
         if jobs:
-            return changed(base, Change(delete=tuple(map(_reference_to, jobs)), apply=jobs))
-        return changed(base, Change(apply=(new,)) if isinstance(new, _ROLLED_OUT) else Change())
+            return changed(base, ClusterChange(delete=tuple(map(_reference_to, jobs)), apply=jobs))
+        return changed(base, ClusterChange(apply=(new,)) if isinstance(new, _ROLLED_OUT) else ClusterChange())
 
     def _new_jobs(self, edits: Edits) -> Iterator[Job]:
         """The Jobs that pending pods belong to, recreated with another template."""

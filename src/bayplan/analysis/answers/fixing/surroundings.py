@@ -24,9 +24,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.node import Node
 from bayplan.model.pod import PodSpec, Toleration
-from bayplan.model.well_known import UNSCHEDULABLE
-
-SYSTEM_NAMESPACE = "kube-system"
+from bayplan.model.well_known import SYSTEM_NAMESPACE, UNSCHEDULABLE
 
 Edits = tuple[Edit, ...]
 

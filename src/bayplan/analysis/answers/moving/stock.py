@@ -34,9 +34,10 @@ from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
 from bayplan.core.snapshot import View
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
+from bayplan.model.well_known import DO_NOT_DISRUPT, SAFE_TO_EVICT
 
 #: Annotations with which owners ask autoscalers to leave a pod alone, and the value that says so.
-LEAVE_ALONE = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
+LEAVE_ALONE = {SAFE_TO_EVICT: "false", DO_NOT_DISRUPT: "true"}
 #: Controllers whose pods lose nothing when they start again elsewhere.
 _MOVED_BY = ("ReplicaSet", "StatefulSet", "ReplicationController")
 

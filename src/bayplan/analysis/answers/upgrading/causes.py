@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bayplan.analysis.answers.upgrading.changes import Change
+from bayplan.analysis.answers.upgrading.changes import VersionChange
 from bayplan.analysis.answers.upgrading.outcomes import Outcome, Outcomes
 
 #: Makes the scheduler that has these changes, by field, and no others.
@@ -16,10 +16,10 @@ MakeOutcomes = Callable[[frozenset[str]], Outcomes]
 
 
 def find_causes(
-    wanted: Mapping[str, Outcome], changes: Sequence[Change], make: MakeOutcomes
-) -> dict[str, tuple[Change, ...]]:
+    wanted: Mapping[str, Outcome], changes: Sequence[VersionChange], make: MakeOutcomes
+) -> dict[str, tuple[VersionChange, ...]]:
     """The causes of each of these outcomes, by pod."""
-    found: dict[str, tuple[Change, ...]] = {}
+    found: dict[str, tuple[VersionChange, ...]] = {}
     left = dict(wanted)
     for change in changes:
         if not left:
@@ -32,8 +32,8 @@ def find_causes(
 
 
 def _several_causes(
-    wanted: Mapping[str, Outcome], changes: Sequence[Change], make: MakeOutcomes
-) -> dict[str, tuple[Change, ...]]:
+    wanted: Mapping[str, Outcome], changes: Sequence[VersionChange], make: MakeOutcomes
+) -> dict[str, tuple[VersionChange, ...]]:
     """All changes give the outcome; one after another is left out where that makes no difference."""
     needed = dict.fromkeys(wanted, frozenset(change.field for change in changes))
     for change in changes if wanted else ():

@@ -152,7 +152,7 @@ _GATES: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class VersionChange:
     """One thing that the scheduler of the other version does otherwise."""
 
     field: str  # of `Release` or of `FeatureGates`
@@ -165,17 +165,17 @@ class Change:
         return {"plugin": self.plugin, "change": self.text, "gate": self.gate or None}
 
 
-def changes_between(before: FeatureGates, after: FeatureGates) -> list[Change]:
+def changes_between(before: FeatureGates, after: FeatureGates) -> list[VersionChange]:
     """All of them; those in messages come first, as most pods that differ do so for their sake."""
     found = [
-        Change(name, words.plugin, words.if_so if value else words.if_not, over_time=words.over_time)
+        VersionChange(name, words.plugin, words.if_so if value else words.if_not, over_time=words.over_time)
         for name, words in CHANGES.items()
         if (value := getattr(after.release, name)) is not getattr(before.release, name)
     ]
     for gate, name in GATE_FIELDS.items():
         if (is_on := getattr(after, name)) is not getattr(before, name):
             plugin, if_on, if_off = _GATES.get(gate, ("", f"{gate} is on", f"{gate} is off"))
-            found.append(Change(name, plugin, if_on if is_on else if_off, gate))
+            found.append(VersionChange(name, plugin, if_on if is_on else if_off, gate))
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.analysis.answers.upgrading.causes import find_causes
-from bayplan.analysis.answers.upgrading.changes import Change, changes_between, mixed
+from bayplan.analysis.answers.upgrading.changes import VersionChange, changes_between, mixed
 from bayplan.analysis.answers.upgrading.configuration import (
     ConfigurationChange,
     changed_defaults,
@@ -43,7 +43,7 @@ class PodDifference:
     runs_on: str  # its node now; "" for a pending pod
     before: Outcome
     after: Outcome
-    causes: tuple[Change, ...]
+    causes: tuple[VersionChange, ...]
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -74,7 +74,7 @@ class Upgrade:
     differences: tuple[PodDifference, ...]
     configuration: tuple[ConfigurationChange, ...]
     metrics: tuple[StaleName, ...]
-    over_time: tuple[Change, ...]  # changes that show only when a cluster is looked at for a while
+    over_time: tuple[VersionChange, ...]  # changes that show only when a cluster is looked at for a while
 
     def of_kind(self, kind: Kind) -> list[PodDifference]:
         return [each for each in self.differences if kind in each.kinds]
@@ -124,7 +124,7 @@ def upgrade(
 
 
 def _differences(
-    asking: Asking, config: ConfigSource, after: FeatureGates, changes: Sequence[Change], keys: Sequence[str]
+    asking: Asking, config: ConfigSource, after: FeatureGates, changes: Sequence[VersionChange], keys: Sequence[str]
 ) -> tuple[PodDifference, ...]:
     before = asking.configuration.gates
     old, new = (_outcomes(asking, config, gates, keys) for gates in (before, after))

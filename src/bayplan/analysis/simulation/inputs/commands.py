@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from bayplan.analysis.references import Reference
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.node import Taint
 
 
@@ -115,4 +115,4 @@ def all_objects(objects: Iterable[Object], plans: Iterable[Plan]) -> Iterator[Ob
 
 def reference_to(obj: Object) -> Reference:
     kind = type(obj).__name__
-    return Reference(kind, obj.metadata.namespace if KINDS[kind].namespaced else "", obj.metadata.name)
+    return Reference(kind, obj.metadata.namespace if ALL_KINDS[kind].namespaced else "", obj.metadata.name)

@@ -26,10 +26,10 @@ SECONDS_MAX: Final = 9e9
 WHOLE_MAX: Final = 2**53
 
 NumberT = TypeVar("NumberT", int, float)
-HeaderCheck: TypeAlias = Callable[[Sequence[str], "Faults"], None]
+HeaderCheck: TypeAlias = Callable[[Sequence[str], "RowFaults"], None]
 
 
-class Faults:
+class RowFaults:
     """What is wrong with one file."""
 
     def __init__(self, source: Path) -> None:
@@ -56,7 +56,7 @@ class Row:
 
     __slots__ = ("_cells", "_faults", "line")
 
-    def __init__(self, line: int, cells: dict[str, str], faults: Faults) -> None:
+    def __init__(self, line: int, cells: dict[str, str], faults: RowFaults) -> None:
         self.line = line
         self._cells = cells
         self._faults = faults
@@ -128,7 +128,7 @@ def read_rows(path: Path, check_header: HeaderCheck) -> Iterator[Row]:
         path: the file.
         check_header: gets the columns before the first row; reading ends if it adds faults.
     """
-    faults = Faults(path)
+    faults = RowFaults(path)
     with _opened(path) as file:
         reader = csv.reader(file, strict=True)
         empty = True
@@ -153,7 +153,7 @@ def read_rows(path: Path, check_header: HeaderCheck) -> Iterator[Row]:
 def requiring(*names: str) -> HeaderCheck:
     """A check that these columns exist; others are ignored."""
 
-    def check(header: Sequence[str], faults: Faults) -> None:
+    def check(header: Sequence[str], faults: RowFaults) -> None:
         for name in names:
             if name not in header:
                 faults.add(1, name, f"missing column; found: {', '.join(header)}")
@@ -161,7 +161,7 @@ def requiring(*names: str) -> HeaderCheck:
     return check
 
 
-def _check_header(header: list[str], check_header: HeaderCheck, faults: Faults) -> None:
+def _check_header(header: list[str], check_header: HeaderCheck, faults: RowFaults) -> None:
     if not any(header):
         faults.add(0, "", "is empty: expected a header line with column names")
         faults.raise_any()

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from bayplan.admission.priority import HIGHEST_USER_VALUE, SYSTEM_CLASSES, SYSTEM_PREFIX
-from bayplan.analysis.simulation.inputs.csv_rows import Faults, Row, read_rows, requiring
+from bayplan.analysis.simulation.inputs.csv_rows import Row, RowFaults, read_rows, requiring
 from bayplan.analysis.simulation.inputs.recorded_trace import (
     NAMESPACE,
     Arrival,
@@ -76,7 +76,7 @@ class _Reading:
         }
         return recording
 
-    def _take_header(self, header: Sequence[str], faults: Faults) -> None:
+    def _take_header(self, header: Sequence[str], faults: RowFaults) -> None:
         requiring("arrival")(header, faults)
         for column in header:
             if column.startswith(RESOURCE):
@@ -90,7 +90,7 @@ class _Reading:
                 faults.add(1, column, f"unknown column; expected one of: {known}")
         self._shaping = (*self._resources, *self._labels, "priority", "class", "namespace")
 
-    def _resource_name(self, column: str, faults: Faults) -> str:
+    def _resource_name(self, column: str, faults: RowFaults) -> str:
         name = column.removeprefix(RESOURCE)
         if name in self._resources.values():
             faults.add(1, column, "duplicate resource")

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bayplan.controllers.budgets.evicting import about_to_go, ask_budgets, is_daemon, is_mirror
+from bayplan.controllers.budgets.evicting import evict_by_request, is_daemon, is_mirror
 from bayplan.controllers.ownership import is_active
 from bayplan.model.kinds import object_key
-from bayplan.model.pod import Pod
-from bayplan.model.policy import PodDisruptionBudget
-from bayplan.model.structs import replace
 from bayplan.store import ApiError, Store
 from bayplan.store.errors import TooManyRequests
 
@@ -34,21 +31,9 @@ def drain_node(store: Store, name: str, now: int) -> Remaining:
         if not is_active(pod) or is_daemon(pod) or is_mirror(pod):
             continue
         try:
-            _evict(store, pod, now)
+            evict_by_request(store, pod, now)
         except TooManyRequests:
             remaining.to_retry = True
         except ApiError as error:
             remaining.refused[object_key(pod)] = str(error)
     return remaining
-
-
-def _evict(store: Store, pod: Pod, now: int) -> None:
-    namespace, name = pod.metadata.namespace, pod.metadata.name
-    after = ask_budgets(pod, store.list(PodDisruptionBudget, namespace), now)
-    if after is not None:
-        spent = after.status
-        store.modify_status(
-            PodDisruptionBudget, namespace, after.metadata.name, lambda budget: replace(budget, status=spent), now
-        )
-    store.modify_status(Pod, namespace, name, lambda pod: about_to_go(pod, now), now)
-    store.delete(Pod, namespace, name, now)

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bayplan.analysis.simulation.inputs.csv_rows import Faults, Row, read_rows, requiring
+from bayplan.analysis.simulation.inputs.csv_rows import Row, RowFaults, read_rows, requiring
 from bayplan.analysis.simulation.inputs.recorded_trace import Arrival, Pattern, Recording, is_object_name, pod_spec
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
@@ -120,7 +120,7 @@ def _read_pods(path: Path, recording: Recording, *, qos_priority: bool) -> None:
             recording.arrivals.append(Arrival(seconds, run_seconds, name, pattern))
 
 
-def _check_pod_columns(header: Sequence[str], faults: Faults) -> None:
+def _check_pod_columns(header: Sequence[str], faults: RowFaults) -> None:
     timed = any(name in header for name in _TIMES)
     requiring(*_POD_COLUMNS, *(_TIMES if timed else ()))(header, faults)
 

@@ -32,7 +32,7 @@ from bayplan.analysis.simulation.inputs.commands import (
     SetTaints,
 )
 from bayplan.model.durations import parse_span
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.node import Taint
 from bayplan.model.reading import from_dicts, read
@@ -100,7 +100,7 @@ def _apply(step: Step, folder: Path) -> Command:
         if found.skipped:
             raise BadStep("apply", f"these kinds do not affect scheduling: {', '.join(sorted(found.skipped))}")
         objects += found.objects
-    unknown = sorted({type(obj).__name__ for obj in objects} - KINDS.keys())
+    unknown = sorted({type(obj).__name__ for obj in objects} - ALL_KINDS.keys())
     if unknown:
         raise BadStep("apply", f"these kinds are not simulated: {', '.join(unknown)}")
     return Apply(tuple(objects))
@@ -121,7 +121,7 @@ def _nodes(step: Step, verb: str) -> tuple[str, ...]:
 def _references(step: Step, verb: str) -> tuple[Reference, ...]:
     names = _texts(step, verb, "[NAMESPACE/]KIND/NAME or a list of them")
     try:
-        return tuple(parse_object_name(name, KINDS) for name in names)
+        return tuple(parse_object_name(name, ALL_KINDS) for name in names)
     except ValueError as error:
         raise BadStep(verb, str(error)) from error
 

@@ -18,7 +18,7 @@ class Listener:
     """A controller that only listens."""
 
     name: ClassVar[str] = "listener"
-    watches: ClassVar[frozenset[str]] = frozenset({"Node", "Pod", "PriorityClass", "ReplicaSet"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Node", "NodePool", "Pod", "PriorityClass", "ReplicaSet"})
 
     def __init__(self, sampler: Sampler, started_at: int, step_ns: int) -> None:
         self.pods = PodLedger(started_at)
@@ -33,7 +33,7 @@ class Listener:
         kind = change.kind
         if kind in ("Pod", "ReplicaSet"):
             self.pods.observe(change)
-        elif kind == "Node":
+        elif kind in ("Node", "NodePool"):
             self.nodes.observe(change)
         elif isinstance(change.new, PriorityClass):
             self.classes[change.new.metadata.name] = change.new.value

@@ -16,6 +16,7 @@ from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
+from bayplan.model.node_pools import POOL_LABEL, NodePool
 from bayplan.model.pod import Pod
 from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.model.well_known import DISRUPTION_TARGET
@@ -137,9 +138,12 @@ class NodeLedger:
         self._started_at = started_at
         self.nodes: list[NodeRow] = []
         self._standing: dict[str, NodeRow] = {}
+        self._prices: dict[str, float] = {}  # of pools
 
     def observe(self, change: WatchEvent) -> None:
         node: Object = change.new
+        if isinstance(node, NodePool):
+            self._price_changed(node)
         if not isinstance(node, Node):
             return
         at = (change.at - self._started_at) / 1e9
@@ -149,9 +153,19 @@ class NodeLedger:
             return
         amounts, _ = allocatable_amounts(node.status.allocatable)
         if name not in self._standing:
-            self._standing[name] = NodeRow(name, at, None, {})
+            pool = node.metadata.labels.get(POOL_LABEL, "")
+            self._standing[name] = NodeRow(name, at, None, {}, pool, self._prices.get(pool, 0.0))
             self.nodes.append(self._standing[name])
         self._standing[name].allocatable = dict(sorted(amounts.items()))
+
+    def _price_changed(self, pool: NodePool) -> None:
+        """Of a pool that nodes may have been heard of before; what a node costs stays as it was when it came."""
+        name = pool.metadata.name
+        if name not in self._prices:
+            for row in self._standing.values():
+                if row.pool == name:
+                    row.price = pool.spec.price
+        self._prices[name] = pool.spec.price
 
 
 def _named_owner(meta: ObjectMeta) -> str:

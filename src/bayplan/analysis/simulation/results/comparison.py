@@ -36,10 +36,11 @@ from bayplan.analysis.simulation.results.differences import (
 from bayplan.analysis.simulation.results.pod_matching import Matching, match_pods, match_preemptions
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_files import as_run
-from bayplan.analysis.simulation.results.run_format import End, PodRow, Run, Summary, Waits
+from bayplan.analysis.simulation.results.run_format import End, PodRow, PoolFigures, Run, Summary, Waits
 
 #: Delays are drawn again as soon as runs differ in anything, so that nearly every time differs a little.
 SAME_TIME_SECONDS = 1.0
+_NO_NODES = PoolFigures(0, 0, 0, 0.0, 0.0)
 _ENDING = re.compile(r"\.(json|ya?ml)$")
 
 FiguresT = TypeVar("FiguresT", bound=Struct)
@@ -185,6 +186,12 @@ def _summary_difference(base: Summary, run: Summary) -> SummaryDifference:
         budgets_broken=run.budgets_broken - base.budgets_broken,
         utilization=_minus(run.utilization, base.utilization),
         fragmentation=_figures_minus(run.fragmentation, base.fragmentation),
+        node_hours=round(run.node_hours - base.node_hours, 6),
+        cost=round(run.cost - base.cost, 6),
+        pools={
+            name: _figures_minus(run.pools.get(name, _NO_NODES), base.pools.get(name, _NO_NODES))
+            for name in dict.fromkeys([*base.pools, *run.pools])
+        },
     )
 
 

@@ -72,6 +72,8 @@ class NodeRow(JsonStruct):
     since: float
     until: float | None
     allocatable: dict[str, int]
+    pool: str = ""  # the NodePool it belongs to
+    price: float = 0.0  # for an hour, as the pool says
 
 
 class Series(JsonStruct):
@@ -230,6 +232,16 @@ class Fragmentation(JsonStruct):
     max: float
 
 
+class PoolFigures(JsonStruct):
+    """The nodes of one pool: how many came and went, the most at a time, and what they cost."""
+
+    added: int
+    removed: int
+    most: int
+    node_hours: float
+    cost: float
+
+
 WaitsT = TypeVar("WaitsT")
 
 
@@ -243,6 +255,10 @@ class SummaryOf(JsonStruct, Generic[WaitsT]):
     budgets_broken: int
     utilization: dict[str, float]
     fragmentation: Fragmentation
+    # Files of earlier versions lack these.
+    node_hours: float = 0.0
+    cost: float = 0.0
+    pools: dict[str, PoolFigures] = {}
 
 
 Summary = SummaryOf[Waits]

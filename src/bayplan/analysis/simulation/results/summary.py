@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -13,18 +14,28 @@ from bayplan.analysis.simulation.results.run_format import (
     Cause,
     End,
     Fragmentation,
+    NodeRow,
     PodFigures,
     PodRow,
+    PoolFigures,
     Series,
     Summary,
     Waits,
 )
 
+SECONDS_PER_HOUR = 3_600
+
 
 def summarize(
-    ledger: PodLedger, series: Series, preemptions: Sequence[LoggedPreemption], classes: Mapping[str, int]
+    ledger: PodLedger,
+    series: Series,
+    preemptions: Sequence[LoggedPreemption],
+    classes: Mapping[str, int],
+    nodes: Sequence[NodeRow] = (),
+    seconds: float = 0.0,
 ) -> Summary:
-    """`classes` gives the order of the waiting times."""
+    """`classes` gives the order of the waiting times; `nodes` were there in these seconds."""
+    pools = _pool_figures(nodes, seconds)
     evictions = Counter(pod.evicted for pod in ledger.pods if pod.evicted is not None)
     return Summary(
         pods=_pod_figures(ledger.pods, evictions[Cause.PREEMPTION]),
@@ -34,6 +45,34 @@ def summarize(
         budgets_broken=sum(logged.preemption.breaks for logged in preemptions),
         utilization={name: _mean(shares) for name, shares in series.used.items()},
         fragmentation=Fragmentation(_mean(series.fragmentation), max(series.fragmentation, default=0.0)),
+        node_hours=round(sum((_hours(node, seconds) for node in nodes), 0.0), 6),
+        cost=round(sum((pool.cost for pool in pools.values()), 0.0), 6),
+        pools=pools,
+    )
+
+
+def _hours(node: NodeRow, seconds: float) -> float:
+    return ((seconds if node.until is None else node.until) - node.since) / SECONDS_PER_HOUR
+
+
+def _pool_figures(nodes: Sequence[NodeRow], seconds: float) -> dict[str, PoolFigures]:
+    """By pool; nodes of no pool have no price."""
+    by_pool: dict[str, list[NodeRow]] = {}
+    for node in nodes:
+        if node.pool:
+            by_pool.setdefault(node.pool, []).append(node)
+    return {name: _figures_of_pool(rows, seconds) for name, rows in sorted(by_pool.items())}
+
+
+def _figures_of_pool(nodes: Sequence[NodeRow], seconds: float) -> PoolFigures:
+    # At equal times nodes leave before others come.
+    steps = sorted([(node.since, 1) for node in nodes] + [(node.until, -1) for node in nodes if node.until is not None])
+    return PoolFigures(
+        added=sum(node.since > 0 for node in nodes),
+        removed=sum(node.until is not None for node in nodes),
+        most=max(accumulate(step for _, step in steps)),
+        node_hours=round(sum(_hours(node, seconds) for node in nodes), 6),
+        cost=round(sum(_hours(node, seconds) * node.price for node in nodes), 6),
     )
 
 

@@ -78,7 +78,7 @@ from bayplan.core.plugins.dynamic_resources.state import (
     NOT_AVAILABLE,
     STALE_CLAIM,
     DeviceState,
-    Group,
+    NodeGroup,
 )
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
@@ -164,7 +164,7 @@ class DynamicResources(SelectiveScorePlugin):
         wanted = [claim for claim in claims if claim.status.allocation is None]
         if not resources or state.is_stale:
             if wanted:
-                state.groups.append(Group(None, plan_of(wanted)))
+                state.groups.append(NodeGroup(None, plan_of(wanted)))
         else:
             _add_groups(state, pod, view, wanted, resources)
         return Ready(state)
@@ -383,7 +383,7 @@ def _add_groups(
         if from_devices:
             claims.append(unwritten_claim(pod, inventory, from_devices))
         if claims:
-            state.groups.append(Group(kind_of.reshape(-1) == kind, plan_of(claims)))
+            state.groups.append(NodeGroup(kind_of.reshape(-1) == kind, plan_of(claims)))
     unbacked = [
         name
         for name, amount in pod.shape.requests.asked.items()

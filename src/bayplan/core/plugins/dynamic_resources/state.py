@@ -1,4 +1,7 @@
-"""What DynamicResources has to do for a pod, as its PreFilter leaves it, and the codes of its Filter."""
+"""What DynamicResources has to do for a pod, as its PreFilter leaves it, and the codes of its Filter.
+
+Upstream: plugins/dynamicresources/dynamicresources.go stateData (v1.36).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ CLAIM_BITS = 4
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class NodeGroup:
     """Nodes on which the same claims have to be served: they differ in which extended resources they offer."""
 
     mask: BoolArray | None  # (nodes,); None for all
@@ -28,7 +31,7 @@ class DeviceState:
 
     claims: list[ResourceClaim]  # those the pod names
     extended: ResourceClaim | None = None  # the one the scheduler has written, or would write
-    groups: list[Group] = field(default_factory=list)  # empty when no claim needs devices
+    groups: list[NodeGroup] = field(default_factory=list)  # empty when no claim needs devices
     misfits: BoolArray | None = None  # (nodes,) nodes that do not know an extended resource without a class
     unavailable: IntArray | None = None  # (nodes,) a bit for each claim whose devices cannot be used there
 

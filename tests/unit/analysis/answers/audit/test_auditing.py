@@ -59,6 +59,16 @@ def daemon(cpu: str, priority: int = 0) -> list[Any]:
 
 LOW_VALUE = make.priority_class("now", 5)
 
+
+def gang(*pods: PodBuilder, min_count: int = 2, whole: bool = False) -> list[Any]:
+    group = make.pod_group("g").gang(min_count)
+    return [group.disrupted_as_a_whole() if whole else group, *pods]
+
+
+def members(*names: str) -> list[PodBuilder]:
+    return [sized(name).in_group("g") for name in names]
+
+
 CASES: dict[str, tuple[list[Any], str, list[Any]]] = {
     "two-default-classes": (
         [*classes(5, default=True), make.priority_class("other", 7, default=True)],
@@ -82,6 +92,22 @@ CASES: dict[str, tuple[list[Any], str, list[Any]]] = {
                 sized().priority(2_000_000_000, class_name="system-cluster-critical")
             )
         ],
+    ),
+    "group-missing": (
+        [make.pod_group("other").gang(1), *members("m")],
+        "Pod default/m",
+        gang(*members("m"), min_count=1),
+    ),
+    "group-differs": (
+        gang(*members("m"), sized("n").in_group("g").priority(3)),
+        "PodGroup default/g",
+        gang(*members("m", "n")),
+    ),
+    "group-too-small": (gang(*members("m")), "PodGroup default/g", gang(*members("m", "n"))),
+    "group-on-missing-node": (
+        [*NODES, *gang(*members("m"), sized("n").in_group("g").running("gone"), whole=True)],
+        "PodGroup default/g",
+        [*NODES, *gang(*members("m"), sized("n").in_group("g").running("a"), whole=True)],
     ),
     "equal-classes": ([*classes(5, 5), *users(2)], "PriorityClass c1", [*classes(5, 500), *users(2)]),
     "no-room-between-classes": ([*classes(5, 6), *users(2)], "PriorityClass c1", [*classes(5, 7), *users(2)]),

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from bayplan.analysis.answers.exposure.answer import Ranking
+from bayplan.analysis.answers.exposure.answer import ExposureRanking
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.errors import InvalidObject
 from bayplan.testing.builders import budget, node, pod, priority_class, stateful_set
 from bayplan.testing.building import Builder
 
 
-def ranking(*things: Builder[Any], top: int = 20) -> Ranking:
+def ranking(*things: Builder[Any], top: int = 20) -> ExposureRanking:
     return Cluster([thing.obj() for thing in things]).exposure_ranking(top=top)
 
 
@@ -67,7 +67,7 @@ def test_what_nothing_evicts_comes_last_and_only_the_top_is_listed() -> None:
 
 
 def test_an_empty_cluster() -> None:
-    assert ranking() == Ranking((), 0, 0)
+    assert ranking() == ExposureRanking((), 0, 0)
 
 
 def test_a_namespace_or_a_class_alone() -> None:

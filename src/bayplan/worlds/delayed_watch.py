@@ -21,7 +21,7 @@ Place = tuple[str, str, str]  # kind, namespace, name
 NEVER = 1 << 80
 
 
-class Reflector:
+class DelayedWatch:
     """The scheduler's copy of the store, as far as changes were delivered."""
 
     def __init__(self, store: Store) -> None:

@@ -13,7 +13,7 @@ from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.structs import replace
 from bayplan.store import Store
-from bayplan.worlds.reflector import NEVER, Reflector
+from bayplan.worlds.delayed_watch import NEVER, DelayedWatch
 
 
 class Mirror:
@@ -58,7 +58,7 @@ def test_whoever_hears_all_events_knows_what_is_stored(seed: int) -> None:
     random, store, mirror = Random(seed), Store(), Mirror()
     for _ in range(random.randrange(6)):
         _write(store, random, 0)
-    reflector, cursor = Reflector(store), store.watch()
+    reflector, cursor = DelayedWatch(store), store.watch()
     for event in reflector.start():
         mirror.hear(event, 0)
     for now in range(1, 200):
@@ -79,7 +79,7 @@ def test_whoever_hears_all_events_knows_what_is_stored(seed: int) -> None:
 
 def test_nothing_overtakes_what_was_written_before() -> None:
     store, mirror = Store(), Mirror()
-    reflector, cursor = Reflector(store), store.watch()
+    reflector, cursor = DelayedWatch(store), store.watch()
     store.create(Node(metadata=ObjectMeta(name="slow")), 0)
     reflector.deliver_later(cursor.read(), 10)
     store.create(Node(metadata=ObjectMeta(name="fast")), 1)
