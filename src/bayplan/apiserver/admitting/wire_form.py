@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.documents import Document, Sparse
 from bayplan.apiserver.admitting.quantities import canonical, canonical_amount
 from bayplan.apiserver.schema.messages import ZERO_OF_SCALAR, Field, message
 from bayplan.apiserver.schema.versions import cached_by_version
@@ -40,6 +40,7 @@ def in_wire_form(document: Document, message_name: str) -> Document:
 
 def _written(document: Document, form: _Form) -> Document:
     made: Document = {}
+    emptied = [*document.emptied] if isinstance(document, Sparse) else []
     actions = form.actions
     for name, value in document.items():
         if value is not None:
@@ -48,6 +49,10 @@ def _written(document: Document, form: _Form) -> Document:
                 kept = action(value)
                 if kept is not _LEFT_OUT:
                     made[name] = kept
+                elif isinstance(value, list | dict):
+                    emptied.append(name)
+    if emptied:
+        made = Sparse(made, frozenset(emptied))
     for name, make in form.always:
         if name not in made:
             made[name] = make()
