@@ -278,7 +278,7 @@ class Simulation:
             loops=cascades.loops(),
             waiting=self._pending_pods(),
             notes=[*self.notes, *self._refused_workloads()],
-            fidelity=None if self._recorded is None else self._recorded.fidelity(ledger.pods),
+            fidelity=None if self._recorded is None else self._recorded.fidelity(ledger.pods, passed / 1e9),
             wakeups=self.wakeups.value,
         )
 

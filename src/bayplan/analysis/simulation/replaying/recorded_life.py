@@ -27,6 +27,7 @@ from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodStatus
 from bayplan.model.storage import CSINode, VolumeAttachment
 from bayplan.model.structs import replace
+from bayplan.model.time_units import SECOND
 from bayplan.model.watch_types import ADDED, DELETED, MODIFIED
 from bayplan.model.well_known import HOSTNAME
 from bayplan.store import WatchEvent
@@ -64,9 +65,12 @@ class RecordedLife:
                 more.append(obj)
         return [*objects.values(), *more]
 
-    def fidelity(self, pods: list[PodRow]) -> Fidelity:
-        """How closely a run with these pods followed the recording."""
-        return compared(self.rows, pods, self.node_kinds)
+    def fidelity(self, pods: list[PodRow], seconds: float) -> Fidelity:
+        """How closely a run of this length with these pods followed the recording, whose rest does not count."""
+        rows = self.rows
+        if seconds * SECOND < self.length_ns:
+            rows = [row for row in rows if (row.started or row.bound or row.created) <= seconds]
+        return compared(rows, pods, self.node_kinds)
 
 
 def load_recording(path: str | Path, *, nodes: bool = True) -> RecordedLife:

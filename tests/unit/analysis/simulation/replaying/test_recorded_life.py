@@ -184,6 +184,14 @@ def test_a_timeline_may_name_a_node_that_joins_in_the_recording(tmp_path: Path) 
     assert now.run.notes == []
 
 
+def test_a_run_that_ends_early_is_compared_with_what_happened_by_then(tmp_path: Path) -> None:
+    plans = [after(minute, Apply(objects(pattern(f"p{minute}", "1", "low")))) for minute in range(1, 5)]
+    record(tmp_path / "a", cluster(*nodes(2)), plans)
+    found = bayplan.simulate(recording=tmp_path / "a", until="150s").run.fidelity
+    assert found is not None
+    assert (found.placed, found.placed_here) == (2, 2)
+
+
 def test_the_version_is_the_recorded_one(tmp_path: Path) -> None:
     record(tmp_path / "a", cluster(*nodes(1)))
     assert load_recording(tmp_path / "a").kubernetes_version == "v1.37.0"
