@@ -24,8 +24,8 @@ TUTORIALS = ("preemption", "gangs")
 PROGRAM = Path(sys.executable).parent / "bayplan"
 BLOCK = re.compile(r"^```(yaml|shell)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 WITHIN_S = 60.0
-EXPLAINS = "bayplan explain"
-READS = ("kubectl get", "kubectl describe", EXPLAINS)
+ANSWERS = ("bayplan explain", "bayplan capacity")
+READS = ("kubectl get", "kubectl describe", *ANSWERS)
 #: What a person takes at least to read on. The scheduler puts a pod that it could not place off for a second, and for
 #: up to another one, as backoffs end together.
 READING_S = 2.5
@@ -72,7 +72,7 @@ class Reader:
         done = subprocess.run(
             ["bash", "-c", command], cwd=self._folder, env=self._env, capture_output=True, text=True, check=False
         )
-        says_no = command.startswith(EXPLAINS) and done.returncode == 1
+        says_no = command.startswith(ANSWERS) and done.returncode == 1
         assert done.returncode == 0 or says_no, f"{command}: {done.stderr}"
         return masked(done.stdout).splitlines()
 

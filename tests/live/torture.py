@@ -42,6 +42,7 @@ from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import Objects
@@ -137,7 +138,7 @@ class Torture:
 def check_versions(store: Store, scheduler: Scheduler) -> None:
     """What plugins look up is as new as what is stored, and there is no more and no less of it."""
     known = {(type(obj).__name__, object_key(obj)): obj for obj in looked_up(scheduler.cache.objects)}
-    stored = Objects()
+    stored = Objects(gates=DEFAULT_GATES)
     for obj in store.list_and_watch().objects:
         stored.put(obj)
     newest = {(type(obj).__name__, object_key(obj)): obj for obj in looked_up(stored)}

@@ -21,6 +21,7 @@ from tests.support.preemption_attempts import default_profile
 from bayplan import Cluster
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.tie_breaks import tie_break
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import pod
@@ -159,7 +160,7 @@ def assert_placement_sound(world: World, new: list[Pod]) -> None:
     assert_nothing_over_committed(world, after)
     again = cluster_of(world, also=new)
     slow = place_pods(
-        again.build_cache(),
+        again.build_cache(gates=DEFAULT_GATES),
         {"default-scheduler": default_profile()},
         [again.find_pod(key) for key in keys],
         tie_break("name"),

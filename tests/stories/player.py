@@ -28,6 +28,7 @@ from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.actions import Action, Bind, Emit, WriteVolumes
 from bayplan.core.decision import Decision
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS
@@ -86,7 +87,12 @@ class Play:
         self.world = self.new_world(self.start - STARTED_BEFORE)
 
     def new_scheduler(self, started_at: int) -> Scheduler:
-        return Scheduler(build_profiles(load_configuration(None)), PrioritySort().sort_key, started_at=started_at)
+        return Scheduler(
+            build_profiles(load_configuration(None)),
+            PrioritySort().sort_key,
+            started_at=started_at,
+            gates=DEFAULT_GATES,
+        )
 
     def new_world(self, started_at: int) -> SimulatedWorld:
         return self.world_class(

@@ -148,7 +148,7 @@ def check_pods_quiet(store: Store, scheduler: Scheduler) -> None:
 
 def check_objects(store: Store, cache: Cache) -> None:
     """What plugins look up is what is stored: nothing that was assumed for a pod is left over."""
-    stored = Objects()
+    stored = Objects(gates=DEFAULT_GATES)
     for obj in store.list_and_watch().objects:
         stored.put(obj)
     expected, known = _by_place(stored), _by_place(cache.objects)

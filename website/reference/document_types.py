@@ -405,6 +405,19 @@ class GroupExplanation(TypedDict):
     firstUnfit: UnfitMember | None
 
 
+class GroupCapacity(TypedDict):
+    """`bayplan capacity --workload podgroup/NAME`: how many more groups like this one fit."""
+
+    format: Literal["bayplan group capacity v1"]
+    group: str
+    podsInEach: int
+    fits: int
+    within: str | None
+    byDomain: dict[str, int]
+    byNode: dict[str, int]
+    stop: str
+
+
 # ---------------------------------------------------------------- place
 
 
@@ -1043,6 +1056,7 @@ DOCUMENTS = (
     Explanation,
     PendingPods,
     GroupExplanation,
+    GroupCapacity,
     Placement,
     WhatIf,
     Drain,

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from bayplan.analysis.cluster_objects import ClusterObjects, PodQueue, add_along, check_pending, unbound
 from bayplan.analysis.explanation import PodExplanation
 from bayplan.analysis.extenders import asking_extenders
+from bayplan.analysis.group_capacity import GroupCapacity, count_groups
 from bayplan.analysis.group_explanation import GroupExplanation, explain_group
 from bayplan.analysis.group_placement import place_with_groups
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.profiles import own_schedulers_of, profile_of
+from bayplan.analysis.references import not_found
 from bayplan.analysis.showing import Shown
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.config.feature_gates import GateSettings
@@ -29,7 +31,7 @@ from bayplan.core.explain import Explanation
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
-from bayplan.model.pod import Pod
+from bayplan.model.pod import Pod, group_key
 from bayplan.model.reading import ReadResult, Sources, from_dicts, read
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
@@ -110,7 +112,9 @@ class Cluster(Shown, ClusterObjects):
             profiles = build_profiles(configuration, extenders)
             profile = profile_of(profiles, wanted.pod)
             own_schedulers = own_schedulers_of(configuration, foreign_victims)
-            cache = self.build_cache(wanted.subject.key, profiles, configuration.gates, own_schedulers)
+            cache = self.build_cache(
+                wanted.subject.key, profiles, gates=configuration.gates, own_schedulers=own_schedulers
+            )
             add_along(cache, [wanted.origin] if wanted.origin else [])
             info = cache.info(self.claiming(pending, cache))
             view = cache.view()
@@ -138,6 +142,29 @@ class Cluster(Shown, ClusterObjects):
         cache = self.build_cache(profiles=profiles, gates=configuration.gates)
         found, members = self.group_members(key, profiles, cache)
         return explain_group(cache, profiles, key, found, members, configuration.wakeups)
+
+    def group_capacity(
+        self,
+        group: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        feature_gates: GateSettings = None,
+    ) -> GroupCapacity:
+        """How many more groups like this PodGroup and its pods fit, without evicting anybody?
+
+        Pods that wait for a node are not placed first. Raises InvalidObject for a group that does not exist or has no
+        pods.
+        """
+        configuration = load_configuration(config, feature_gates, release=self.release, with_groups=True)
+        profiles = build_profiles(configuration)
+        key = group if "/" in group else f"{namespace}/{group}"
+        cache = self.build_cache(profiles=profiles, gates=configuration.gates)
+        found, _ = self.group_members(key, profiles, cache)
+        pods = [pod for pod in self.pods.values() if group_key(pod) == key and pod.spec.scheduler_name in profiles]
+        if found is None or not pods:
+            raise not_found(f"podgroup/{key}", "has no pods" if found is not None else "not found in the input")
+        return count_groups(cache, profiles, found, [self.claiming(pod, cache) for pod in pods])
 
     def pending(
         self,

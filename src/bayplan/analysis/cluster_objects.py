@@ -28,7 +28,7 @@ from bayplan.controllers.budgets.status import fill_budget_status
 from bayplan.controllers.ownership import WORKLOADS, Ownership
 from bayplan.controllers.workloads.job_pods import is_finished
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.profile import Profile
 from bayplan.core.groups.member import Member
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
@@ -207,7 +207,8 @@ class ClusterObjects:
         self,
         without: str = "",
         profiles: Mapping[str, Profile] | None = None,
-        gates: FeatureGates = DEFAULT_GATES,
+        *,
+        gates: FeatureGates,
         own_schedulers: frozenset[str] | None = None,
     ) -> Cache:
         """The cluster as the scheduler sees it, leaving one pod out.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
+from bayplan.analysis.references import group_named
 from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
-from bayplan.cli.options import CommandWithFiles
+from bayplan.cli.options import CommandWithFiles, refuse_groups, require_groups
 from bayplan.report.answers.capacity import capacity_parts
+from bayplan.report.answers.group_capacity import group_capacity_parts
 from bayplan.report.json_output import tagged
 
 
@@ -66,12 +68,17 @@ def command(
 
     -f is the cluster; the pods to count come from --pod or --workload. They are placed one after another, as the
     scheduler would. Currently pending pods are not placed first, and scheduling gates are ignored.
+    --workload podgroup/NAME counts whole pod groups (Kubernetes 1.37, gate GenericWorkload).
     """
     if not pods and not workloads:
         raise click.UsageError("Missing option '--pod' or '--workload': there is nothing to count.")
+    if len(workloads) == 1 and (group := group_named(workloads[0], asked.namespace)):
+        return _count_groups(asked, group)
     if nodes and replicas is None:
         raise click.UsageError("'--node' needs '--replicas'.")
-    answer = asked.cluster().capacity(
+    cluster = asked.cluster()
+    refuse_groups(asked.feature_gates, cluster.release)
+    answer = cluster.capacity(
         pods,
         workloads,
         namespace=asked.namespace,
@@ -82,4 +89,13 @@ def command(
         **asked.settings(),
     )
     write_answer(asked, "Capacity", capacity_parts(answer), tagged("capacity", answer.to_dict()))
+    return EXIT_YES if answer.is_enough else EXIT_NO
+
+
+def _count_groups(asked: Asked, group: str) -> int:
+    cluster = asked.cluster()
+    require_groups(asked.config, asked.feature_gates, cluster.release, group)
+    answer = cluster.group_capacity(group, asked.config, feature_gates=asked.feature_gates)
+    document = answer.to_dict()
+    write_answer(asked, "Capacity", group_capacity_parts(document), tagged("group capacity", document))
     return EXIT_YES if answer.is_enough else EXIT_NO

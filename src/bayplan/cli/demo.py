@@ -24,6 +24,7 @@ from bayplan.analysis.input_gaps import DUMP_COMMAND
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import simulate
 from bayplan.cli.output_files import check_file
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.reading import read
@@ -89,7 +90,7 @@ def before_parts() -> Iterator[Part]:
         "bayplan makes the same decisions as the Kubernetes scheduler, and explains them. Here is a small cluster."
     )
     yield chapter("1 · Six nodes, nearly full: one is reserved for GPU workloads, one is cordoned for maintenance")
-    yield from terminal_parts([node_table(Cluster(objects_of("cluster.yaml")).build_cache().view())])
+    yield from terminal_parts([node_table(Cluster(objects_of("cluster.yaml")).build_cache(gates=DEFAULT_GATES).view())])
     yield chapter(f"2 · An urgent pod arrives. Which pods would it evict? bayplan explain {URGENT_POD}")
     yield sentence(f"{URGENT_POD} has priority class critical and needs 4 CPUs.")
     document = Cluster(objects_of("cluster.yaml", "urgent.yaml")).explain(URGENT_POD).document()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -16,16 +16,17 @@ from bayplan.cli.answering import Asked, answer_options, details_option, write_a
 from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
+    GROUPS_ON,
     CommandWithFiles,
     all_namespaces_option,
     call_extenders_option,
     note,
     note_extenders,
     refuse_groups,
+    require_groups,
     selector_option,
 )
 from bayplan.cli.output import NAMES
-from bayplan.config.loading import load_configuration
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.model.pod import group_key
 from bayplan.report.answers.groups import group_parts
@@ -34,8 +35,6 @@ from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, r
 from bayplan.report.explain.node_drawing import nodes_to_draw
 from bayplan.report.explain.page import explanation_page
 from bayplan.report.json_output import tagged
-
-_GROUPS_ON: Final = "--kubernetes-version 1.37 --feature-gates GenericWorkload=true"
 
 
 @click.command(
@@ -90,7 +89,7 @@ def command(
     if group := group_key(cluster.wanted(pod, asked.namespace).pod):
         note(
             f"the pod belongs to the pod group {group}; pod groups are off, so it is explained as if it were alone. "
-            f"To explain the group: bayplan explain podgroup/{group.partition('/')[2]} {_GROUPS_ON}"
+            f"To explain the group: bayplan explain podgroup/{group.partition('/')[2]} {GROUPS_ON}"
         )
     why = cluster.explain(pod, namespace=asked.namespace, call_extenders=call_extenders, **asked.settings())
     document = why.document(all_reasons=all_reasons)
@@ -113,9 +112,7 @@ def command(
 
 
 def _explain_group(asked: Asked, cluster: Cluster, group: str) -> int:
-    configuration = load_configuration(asked.config, asked.feature_gates, release=cluster.release, with_groups=True)
-    if not configuration.gates.generic_workload:
-        raise click.UsageError(f"pod groups are off by default; to explain podgroup/{group}, add {_GROUPS_ON}")
+    require_groups(asked.config, asked.feature_gates, cluster.release, group)
     why = cluster.explain_group(group, asked.config, feature_gates=asked.feature_gates)
     document = why.document()
     write_answer(

@@ -37,7 +37,9 @@ _FILE_OPTIONS = ("-f", "--file")
 _TAKING_FILES = (*_FILE_OPTIONS, "--apply", "--pods")
 _KINDS_NAMED = 6
 #: Commands that decide on pod groups.
-_KNOWING_GROUPS = frozenset({"explain", "place", "run", "simulate", "up"})
+_KNOWING_GROUPS = frozenset({"capacity", "explain", "place", "run", "simulate", "up"})
+#: What switches them on.
+GROUPS_ON = "--kubernetes-version 1.37 --feature-gates GenericWorkload=true"
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".gz", "/")
 
 
@@ -233,6 +235,13 @@ def refuse_groups(feature_gates: str, release: KubernetesRelease) -> None:
         read_feature_gates(feature_gates, release)
     except FeatureGateError as error:
         raise click.UsageError(f"{error}; ask about [NAMESPACE/]podgroup/NAME") from error
+
+
+def require_groups(config: ConfigSource, feature_gates: str, release: KubernetesRelease, group: str) -> None:
+    """For a question about a group: raises UsageError where groups are off."""
+    gates = load_configuration(config, feature_gates, release=release, with_groups=True).gates
+    if not gates.generic_workload:
+        raise click.UsageError(f"pod groups are off by default; to ask about podgroup/{group}, add {GROUPS_ON}")
 
 
 def note(text: str) -> None:

@@ -22,7 +22,7 @@ GateSettings = str | Mapping[str, bool] | None
 #: Gates that stand for all of a stage that are not set themselves.
 WHOLE_STAGES: Final = MappingProxyType({"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA})
 
-_POD_GROUPS = "bayplan schedules pods one by one, and has no pod groups"
+_POD_GROUPS = "pods are decided on one by one here, without pod groups"
 _PARTS_OF_GROUPS = "groups of groups, and claims of groups, are not known here"
 #: Gates that kube-scheduler reads and that have to keep their default here, each with the reason.
 REFUSED: Final[Mapping[str, str]] = MappingProxyType(

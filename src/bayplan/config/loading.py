@@ -35,7 +35,7 @@ from bayplan.config.schema import (
     Profile,
 )
 from bayplan.config.validation import check_configuration
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import NodeResourcesFitArgs
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
@@ -73,8 +73,8 @@ class Configuration:
     percentage_of_nodes_to_score: int | None  # None: not set, every node counts; 0: adapt to the size as upstream
     pod_initial_backoff_seconds: int
     pod_max_backoff_seconds: int
+    gates: FeatureGates
     wakeups: Wakeups = Wakeups.UPSTREAM
-    gates: FeatureGates = DEFAULT_GATES
     safety: PreemptionSafety = UPSTREAM
     parked_max_ns: int = PARKED_MAX_NS  # a flag of kube-scheduler, and no part of its file
     # The whole file with its defaults, for those who run a scheduler. Configurations that decide the same are equal.

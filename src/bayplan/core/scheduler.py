@@ -34,7 +34,7 @@ from bayplan.core.events import (
 )
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import failed_event, return_failed, return_refused_again, return_unschedulable
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.extender import AnyExtender
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
@@ -93,7 +93,7 @@ class Scheduler:
         parked_max_ns: int = PARKED_MAX_NS,
         wakeups: Wakeups = Wakeups.UPSTREAM,
         on_choice: ChoiceObserver | None = None,
-        gates: FeatureGates = DEFAULT_GATES,
+        gates: FeatureGates,
         safety: PreemptionSafety = UPSTREAM,
         stopwatch: Stopwatch | None = None,
         on_group_attempt: AttemptObserver | None = None,
@@ -604,4 +604,4 @@ def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups, rel
         *((AnyExtender(),) if profile.extenders else ()),
         *((profile.groups.gang_gate,) if profile.groups.gang_gate is not None else ()),
     )
-    return QueueProfile.of(profile, others, wakeups, release)
+    return QueueProfile.of(profile, release, others, wakeups)

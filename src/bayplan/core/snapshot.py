@@ -23,7 +23,7 @@ from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.shapes import Identity, PodShape, Shapes
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.cluster import Namespace, Service
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
@@ -51,6 +51,7 @@ SELECTING = (Service, ReplicationController, ReplicaSet, StatefulSet)
 class Objects:
     """Objects other than nodes and pods that plugins look up, by name; dicts keep the order of arrival."""
 
+    gates: FeatureGates
     namespaces: dict[str, Namespace] = field(default_factory=dict)
     services: dict[NamespacedName, Service] = field(default_factory=dict)
     replication_controllers: dict[NamespacedName, ReplicationController] = field(default_factory=dict)
@@ -71,7 +72,6 @@ class Objects:
     pod_groups: dict[NamespacedName, PodGroup] = field(default_factory=dict)
     #: Claims that were given devices which nobody has written down yet.
     claims_in_flight: set[NamespacedName] = field(default_factory=set)
-    gates: FeatureGates = DEFAULT_GATES
     devices: Inventory = field(init=False)
     now: int | None = None  # the time of the decision; None where a question has none
     version: int = 0  # grows with every change

@@ -24,6 +24,7 @@ from bayplan.analysis.placement import Placement
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.sweeping.sweep_result import SweepResult
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.node import Node
 from bayplan.report.answers.audit import audit_parts
 from bayplan.report.answers.capacity import capacity_parts
@@ -61,7 +62,7 @@ def _cluster_parts(cluster: Cluster) -> Iterator[Part]:
     nodes = sum(isinstance(obj, Node) for obj in cluster.objects)
     about = f"{counted(nodes, 'node')}, {counted(len(cluster.pods), 'pod')}"
     yield Sentence(f"{about}; Kubernetes {cluster.kubernetes_version}")
-    yield node_table(cluster.build_cache().view())
+    yield node_table(cluster.build_cache(gates=DEFAULT_GATES).view())
 
 
 def _parts_of(answer: Any) -> Iterable[Part]:

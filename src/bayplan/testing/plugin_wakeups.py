@@ -14,6 +14,7 @@ from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource, Wakeups
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import Reactions
+from bayplan.core.release import V1_36
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -41,7 +42,7 @@ def is_woken(
         if isinstance(claim, ResourceClaim):
             cache.add(claim)
     info = cache.info(pod)
-    reactions = Reactions((plugin,), wakeups)
+    reactions = Reactions((plugin,), V1_36, wakeups)
     asked = [
         hint for cluster_event in cluster_events(old, new) for hint in reactions.to(cluster_event).get(plugin.name, ())
     ]

@@ -6,6 +6,7 @@ from typing import Any
 
 from bayplan import Cluster
 from bayplan.analysis.occupancy import Occupancy, Occupant, occupancies
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.testing import builders as make
 from bayplan.testing.building import Builder
 
@@ -18,7 +19,7 @@ def test_pods_by_priority_with_what_they_take() -> None:
         make.pod("high").cpu("500m").priority(7).running("a"),
         make.pod("elsewhere").running("b"),
     ]
-    view = Cluster.from_objects([thing.dict() for thing in things]).build_cache().view()
+    view = Cluster.from_objects([thing.dict() for thing in things]).build_cache(gates=DEFAULT_GATES).view()
     assert occupancies(view, ["a"], ["cpu", "example.com/never-heard-of"]) == [
         Occupancy(
             "a",

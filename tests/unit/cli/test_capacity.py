@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,3 +104,21 @@ def test_all_manifests_and_dumps(bayplan: Bayplan, shared: Path) -> None:
             said = bayplan("capacity", "-f", str(file), *beside, "--pod", "cpu=250m,memory=64Mi", "--replicas", "3")
             assert said.code in (0, 1), f"{file.name}: {said.err}"
             assert said.out
+
+
+GROUPS_ON = ("--kubernetes-version", "1.37", "--feature-gates", "GenericWorkload=true")
+
+
+def test_whole_pod_groups_are_counted_where_groups_are_on(bayplan: Bayplan, file_of: FileOf) -> None:
+    nodes = [make.node(name).capacity(cpu="4", memory="8Gi", pods=10) for name in ("a", "b", "c")]
+    members = [make.pod(f"p{number}").cpu("3").in_group("g") for number in range(2)]
+    file = file_of(*nodes, make.pod_group("g").gang(2), *members)
+    asked = ("capacity", "-f", file, "--workload", "podgroup/g")
+    said = bayplan(*asked, *GROUPS_ON)
+    assert (said.code, said.first_line) == (0, "There is room for 1 more group like default/g (2 pods).")
+    document = json.loads(bayplan(*asked, *GROUPS_ON, "-o", "json").out)
+    assert (document["format"], document["fits"]) == ("bayplan group capacity v1", 1)
+    off = bayplan(*asked, "--kubernetes-version", "1.37")
+    assert (off.code, "pod groups are off by default" in off.err) == (2, True)
+    single = bayplan("capacity", "-f", file, "--pod", "cpu=1", *GROUPS_ON)
+    assert (single.code, "without pod groups" in single.err) == (2, True)

@@ -9,6 +9,7 @@ import pytest
 from tests.support.changed_clusters import owned
 
 from bayplan import Cluster
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.report.json_output import tagged
 from bayplan.testing import builders as make
 
@@ -85,7 +86,7 @@ def test_published_dumps_can_be_drained(bayplan: Bayplan, shared: Path) -> None:
     for nodes in sorted(folder.glob("*-nodes.json")):
         pods = nodes.with_name(nodes.name.replace("nodes", "pods"))
         files = [argument for path in (nodes, pods) if path.exists() for argument in ("-f", str(path))]
-        names = list(Cluster.load(nodes).build_cache().nodes.rows_by_name)
+        names = list(Cluster.load(nodes).build_cache(gates=DEFAULT_GATES).nodes.rows_by_name)
         for rolling in ((), ("--rolling",)):
             said = bayplan("drain", *files, *names, *rolling, "-o", "json")
             assert said.code in (0, 1), said.err

@@ -114,7 +114,7 @@ def test_a_gate_that_works_is_read_both_ways(name: str, release: KubernetesRelea
 def test_gates_of_groups_are_for_those_who_know_groups(name: str) -> None:
     settings = {"GenericWorkload": True, name: True}
     assert getattr(read_feature_gates(settings, RELEASES["1.37"], with_groups=True), GATE_FIELDS[name])
-    with pytest.raises(FeatureGateError, match="bayplan schedules pods one by one"):
+    with pytest.raises(FeatureGateError, match="pods are decided on one by one"):
         read_feature_gates(settings, RELEASES["1.37"])
 
 
@@ -193,7 +193,7 @@ def test_gates_that_change_no_decision_are_accepted(name: str) -> None:
         (
             "AllAlpha=true,DRANodeAllocatableResources=false,DRAWorkloadResourceClaims=false,GangScheduling=false,"
             "TopologyAwareWorkloadScheduling=false,WorkloadAwarePreemption=false",
-            "GenericWorkload=true is not supported: bayplan schedules pods one by one, and has no pod groups",
+            "GenericWorkload=true is not supported: pods are decided on one by one here, without pod groups",
         ),
     ],
 )

@@ -14,6 +14,7 @@ from bayplan.config import load_configuration, plugin_loading
 from bayplan.config.defaults import IMPLEMENTED_POINTS
 from bayplan.config.plugin_loading import implemented_points
 from bayplan.config.registry import PLAIN, WITH_ARGS, build_profiles, queue_order
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.profile import Profile
 from bayplan.model.errors import InvalidObject
 from bayplan.testing.builders import node, pod
@@ -177,7 +178,7 @@ def test_queue_sort(folder: Path) -> None:
 
 
 def cluster_info(cluster: Cluster) -> Any:
-    return cluster.build_cache().info(cluster.find_pod("default/a"))
+    return cluster.build_cache(gates=DEFAULT_GATES).info(cluster.find_pod("default/a"))
 
 
 # ---------------------------------------------------------------- faults

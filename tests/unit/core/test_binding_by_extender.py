@@ -12,6 +12,7 @@ from tests.support.preemption_attempts import default_profile
 from bayplan.core.actions import Bind, Emit, SetCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.events import BindAnswered, ObjectAdded
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.extender import FilterAnswer
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.scheduler import Scheduler
@@ -32,7 +33,7 @@ class Elsewhere:
 
 def scheduler_with(*extenders: Scripted, **plugins: Any) -> Scheduler:
     profile = replace(default_profile(), extenders=extenders, **plugins)
-    scheduler = Scheduler({"default-scheduler": profile}, PrioritySort().sort_key, started_at=0)
+    scheduler = Scheduler({"default-scheduler": profile}, PrioritySort().sort_key, started_at=0, gates=DEFAULT_GATES)
     scheduler.observe(ObjectAdded(node("n").obj()), 0)
     scheduler.observe(ObjectAdded(pod("p").obj()), 0)
     return scheduler

@@ -14,6 +14,7 @@ from bayplan.core.actions import Action, Bind, Emit, SetCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Outcome
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Placement, Wait
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable
@@ -75,7 +76,7 @@ class Elsewhere:
 def scheduler_with(**plugins: Any) -> Scheduler:
     profiles = build_profiles(load_configuration(None))
     profile = replace(profiles["default-scheduler"], **plugins)
-    scheduler = Scheduler({"default-scheduler": profile}, queue_order(profiles), started_at=0)
+    scheduler = Scheduler({"default-scheduler": profile}, queue_order(profiles), started_at=0, gates=DEFAULT_GATES)
     scheduler.observe(ObjectAdded(node("n").obj()), 0)
     scheduler.observe(ObjectAdded(pod("p").obj()), 0)
     return scheduler

@@ -14,6 +14,7 @@ from bayplan.core.actions import Action, Bind, Emit, SetCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Outcome
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectRemoved
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import (
     Pending,
     Placement,
@@ -66,7 +67,7 @@ class Waits:
 def scheduler_with(*pods: Pod, **plugins: Any) -> Scheduler:
     profiles = build_profiles(load_configuration(None))
     profile = replace(profiles["default-scheduler"], **plugins)
-    scheduler = Scheduler({"default-scheduler": profile}, queue_order(profiles), started_at=0)
+    scheduler = Scheduler({"default-scheduler": profile}, queue_order(profiles), started_at=0, gates=DEFAULT_GATES)
     scheduler.observe(ObjectAdded(node("n").obj()), 0)
     for each in pods or (pod("p").obj(),):
         scheduler.observe(ObjectAdded(each), 0)

@@ -12,6 +12,7 @@ from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, SetConditi
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Decision
 from bayplan.core.events import ObjectAdded
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Wait, WaitingPod
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PodState
@@ -42,7 +43,7 @@ def patient_scheduler() -> Scheduler:
         name: replace(profile, permit=(Patience(),))
         for name, profile in build_profiles(load_configuration(None)).items()
     }
-    scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=NOW)
+    scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=NOW, gates=DEFAULT_GATES)
     scheduler.observe(ObjectAdded(node("n1").obj()), NOW)
     scheduler.observe(ObjectAdded(pod("victim").cpu("4").obj()), NOW)
     return scheduler

@@ -7,6 +7,7 @@ from bayplan.config.registry import build_profiles, queue_order
 from bayplan.core.actions import Bind, Emit, SetCondition
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, ObjectRemoved
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
@@ -19,7 +20,7 @@ UID = "pod-default-p"
 def bound_pod() -> tuple[Scheduler, Pod]:
     """A scheduler that has asked for its only pod to be bound to its only node, which has room for one."""
     profiles = build_profiles(load_configuration(None))
-    scheduler = Scheduler(profiles, queue_order(profiles), started_at=0)
+    scheduler = Scheduler(profiles, queue_order(profiles), started_at=0, gates=DEFAULT_GATES)
     waiting = pod("p").cpu("3").obj()
     waiting.metadata.generation = 1  # as every pod has that an API server stores
     scheduler.observe(ObjectAdded(node("n").capacity(cpu="4", memory="8Gi", pods=10).obj()), 0)

@@ -60,7 +60,8 @@ class Asking:
 
     def cache(self, without: str = "") -> Cache:
         """The cluster as the scheduler sees it, leaving one pod out."""
-        return self.cluster.build_cache(without, self.profiles, self.configuration.gates, self.own_schedulers)
+        gates = self.configuration.gates
+        return self.cluster.build_cache(without, self.profiles, gates=gates, own_schedulers=self.own_schedulers)
 
     def placer(self, cache: Cache, *, tries_gated: bool = False) -> Placer:
         """Places pods into the cache, and remembers nothing but what makes the next decision fast."""

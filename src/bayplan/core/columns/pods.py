@@ -17,7 +17,7 @@ from bayplan.core.columns.resources import PodRequests, ResourceVocabulary, pod_
 from bayplan.core.columns.shapes import PodInfo, PodShape, controller_of
 from bayplan.core.columns.table import PER_RESOURCE, Table, column, part
 from bayplan.core.columns.volume_users import VolumeUsers, attachable_count
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, group_key
@@ -65,7 +65,7 @@ class PodTable(Table):
     def __init__(
         self,
         resources: ResourceVocabulary,
-        gates: FeatureGates = DEFAULT_GATES,
+        gates: FeatureGates,
         own_schedulers: frozenset[str] | None = None,
     ) -> None:
         """`own_schedulers` are those whose pods may be victims; None: those of all may."""

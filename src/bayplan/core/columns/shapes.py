@@ -22,7 +22,7 @@ from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.resources import BASIC_NAMES, PodRequests, ResourceVocabulary, requests_of_spec
 from bayplan.core.columns.terms import AffinityTerms, compile_affinity
 from bayplan.core.columns.vocabulary import Serials, Vocabulary
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus, PodSpec, group_key
@@ -136,7 +136,7 @@ class _ShapeRef(ref[PodShape]):
 class Shapes:
     """Interns pods by what they look like."""
 
-    def __init__(self, resources: ResourceVocabulary, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, resources: ResourceVocabulary, gates: FeatureGates) -> None:
         self._gates = gates
         self._resources = resources
         self.identities: Vocabulary[Identity] = Vocabulary(_NOBODY)

@@ -1,6 +1,7 @@
 """DefaultBinder: a pod is bound to the node that was chosen for it.
 
 Gives the target only: the core performs nothing, the binding itself is an action of the world around it.
+Upstream: plugins/defaultbinder/default_binder.go (v1.36).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 An image counts with its size times the share of nodes that hold it, so that a single node with a large image does
 not draw every pod. Image names are compared as written, with `:latest` where no tag or digest is given; registries
 are not expanded.
+Upstream: plugins/imagelocality/image_locality.go (v1.36).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 Required terms filter, preferred terms score by their weights. Compiled terms become cached masks over all nodes, so
 judging some rows is a lookup. Required terms that do not parse match nothing; preferred ones that do not parse
 end the attempt, as upstream. Constructing the plugin raises SelectorError on an addedAffinity that does not parse.
+Upstream: plugins/nodeaffinity/node_affinity.go (v1.36).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """NodeName: a pod that names its node fits nowhere else.
 
 Looks at nothing but the name. A node that is not in the table lets the pod fail everywhere.
+Upstream: plugins/nodename/node_name.go (v1.36, v1.37).
 """
 
 from __future__ import annotations

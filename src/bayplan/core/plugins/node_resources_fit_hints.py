@@ -2,6 +2,7 @@
 
 Takes the pod and a pod, node or device class that changed. What is free on a node is not known here: more than before
 of what the pod asks for is worth a new attempt.
+Upstream: plugins/noderesources/fit.go EventsToRegister (v1.36).
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from functools import lru_cache
 
 from bayplan.core.columns.resources import RawItems, allocatable_amounts, pod_requests
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.plugins.requeue_rules import has_place, is_same_pod
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import DEVICE_CLASS_PREFIX, DeviceClass
 
 
-def after_pod_change(pod: PodInfo, old: Pod, new: Pod | None, *, gates: FeatureGates = DEFAULT_GATES) -> bool:
+def after_pod_change(pod: PodInfo, old: Pod, new: Pod | None, *, gates: FeatureGates) -> bool:
     """Hint: a pod with a place has gone, or one on a node, or this one, asks for less than before."""
     if new is None:
         return has_place(old)
@@ -48,7 +49,7 @@ def after_node_change(
     return allowed_pods > allowed_pods_before or _has_more(amounts, amounts_before, pod)
 
 
-def after_nominated_pod_asks_for_less(pod: PodInfo, old: Pod, new: Pod, *, gates: FeatureGates = DEFAULT_GATES) -> bool:
+def after_nominated_pod_asks_for_less(pod: PodInfo, old: Pod, new: Pod, *, gates: FeatureGates) -> bool:
     """Hint upstream lacks: less has to be kept for a pod that has no node yet."""
     kept = bool(new.status.nominated_node_name and not new.spec.node_name)
     return kept and _has_more(pod_requests(old, gates).used, pod_requests(new, gates).used, pod)

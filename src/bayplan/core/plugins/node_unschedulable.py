@@ -2,6 +2,7 @@
 
 Reads the nodes' `unschedulable` flag. A pod that tolerates the taint which goes with a cordon is let through;
 the taint itself is TaintToleration's affair.
+Upstream: plugins/nodeunschedulable/node_unschedulable.go (v1.36).
 """
 
 from __future__ import annotations

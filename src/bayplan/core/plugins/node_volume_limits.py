@@ -6,6 +6,7 @@ once; only nodes that the bound cannot clear are counted volume by volume, in a 
 volumes are shared. The limits and the VolumeAttachments are read in a loop over their objects, once for a pod with
 such volumes. A running pod's volumes that cannot be counted end the attempt, on any node with a limit for any driver.
 With the gate VolumeLimitScaling a driver that the node lacks is a reason, too, if the driver says that it is one.
+Upstream: plugins/nodevolumelimits/csi.go (v1.36).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """PrioritySort: the pod of higher priority goes first, of two equal ones the pod that was queued earlier.
 
 Gives a key, smaller first. Pods equal in both are not told apart here; the queue keeps their order of arrival.
+Upstream: plugins/queuesort/priority_sort.go (v1.36).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Takes the rejected pod and model objects, gives plain answers. Hints are pure: they see the pod and the object before
 and after, and look nothing up. Where upstream's hint would look something up, ours says that a new attempt is worth it.
+Upstream: none, as each plugin has its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """SchedulingGates: a pod waits outside the queue until its last gate is taken away.
 
 Looks at the pod alone. Nobody here removes gates; whoever set them does, and that is all that helps.
+Upstream: plugins/schedulinggates/scheduling_gates.go (v1.36).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 NoSchedule and NoExecute taints filter, PreferNoSchedule taints count in the score. Tolerations are evaluated once for
 each distinct set of taints and looked up by its id, never for each node. `tolerationSeconds` plays no part.
+Upstream: plugins/tainttoleration/taint_toleration.go (v1.36).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Takes points of utilization (0 to 100) and score (0 to 10, as configured); gives scores of 0 to 100. Several plugins
 score so; what is in use is theirs to say.
+Upstream: plugins/helper/shape_score.go (v1.36).
 """
 
 from __future__ import annotations

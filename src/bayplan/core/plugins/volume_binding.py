@@ -4,6 +4,7 @@ Takes the pod's claims with their volumes, classes, drivers and capacities; give
 reasons stand in the way, as bits of one code. Pods do not matter to it, so the answer is made at the first filter
 call of an attempt and read from then on. `volumes_on` tells what the pod would bind and have made on a node, and
 `assumed` the objects as they are after that; `pre_bind` waits for both.
+Upstream: plugins/volumebinding/volume_binding.go (v1.36).
 """
 
 from __future__ import annotations

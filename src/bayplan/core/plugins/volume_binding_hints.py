@@ -3,6 +3,7 @@
 Takes the pod and one changed storage object. Claims are known by name alone, so that their class, and hence the driver
 that would make their volumes, is not known here: what would need it is left as upstream leaves it. The last three are
 about what upstream sleeps through.
+Upstream: plugins/volumebinding/volume_binding.go EventsToRegister (v1.36).
 """
 
 from __future__ import annotations

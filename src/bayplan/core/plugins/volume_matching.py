@@ -3,6 +3,7 @@
 Takes claims and the volumes there are; gives for every node at once the volume that upstream's search would pick:
 the one reserved for the claim, else the smallest free one that can be reached from the node. Claims are served in
 the given order, and a volume serves one claim on a node. The loops go over claims and volumes, never over nodes.
+Upstream: component-helpers/storage/volume/pv_helpers.go FindMatchingVolume (v1.36).
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ a what-if view moves pods, after which each node has its own.
 Clashes are decided once for each pod shape, not for each pod. Shapes with inline disks are found by looking through
 all shapes, and their pods by one array operation over the pod table; only a pod that itself has an inline disk pays
 for that, and such pods are rare.
+Upstream: plugins/volumerestrictions/volume_restrictions.go (v1.36).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Takes a claim, its class and the CSIStorageCapacities; gives for all nodes at once the capacity that the volume would be
 taken from. Of several that would do upstream takes any; here it is the first one that was added.
+Upstream: plugins/volumebinding/binder.go hasEnoughCapacity (v1.36).
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.requeue import POD_APPEARED, POD_GONE, ActionType, ClusterEvent, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PLACES, PodState
@@ -85,7 +85,7 @@ class SchedulingQueue:
         max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
         mirror: Mirror | None = None,
-        gates: FeatureGates = DEFAULT_GATES,
+        gates: FeatureGates,
         count_on_nodes: Callable[[str], int] = lambda _: 0,
         hold_group_back: Callable[[str], Status] = _holds_nobody_back,
         wakes_groups_early: bool = False,

@@ -30,7 +30,7 @@ from bayplan.core.framework.timing import PRE_ENQUEUE, Stopwatch
 from bayplan.core.framework.verdict import Status
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
-from bayplan.core.release import V1_36, Release
+from bayplan.core.release import Release
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 
@@ -79,9 +79,9 @@ class Reactions:
     def __init__(
         self,
         plugins: Iterable[NamedPlugin],
+        release: Release,
         wakeups: Wakeups = Wakeups.UPSTREAM,
         stopwatch: Stopwatch | None = None,
-        release: Release = V1_36,
     ) -> None:
         self._stopwatch = stopwatch
         self._registrations = {plugin.name: _registrations_of(plugin, wakeups, release) for plugin in plugins}
@@ -132,9 +132,9 @@ class QueueProfile:
     def of(
         cls,
         profile: Profile,
+        release: Release,
         others: Iterable[NamedPlugin] = (),
         wakeups: Wakeups = Wakeups.UPSTREAM,
-        release: Release = V1_36,
     ) -> QueueProfile:
         """`others` stand in no list of the profile but may reject pods: preemption as a gate, extenders.
 
@@ -151,7 +151,7 @@ class QueueProfile:
         )
         by_name = {plugin.name: plugin for plugins in lists for plugin in plugins}
         gates = (*profile.pre_enqueue, *(plugin for plugin in lists[-1] if isinstance(plugin, PreEnqueuePlugin)))
-        reactions = Reactions(by_name.values(), wakeups, profile.stopwatch, release)
+        reactions = Reactions(by_name.values(), release, wakeups, profile.stopwatch)
         return cls(gates, reactions, profile.scheduler_name, profile.stopwatch, profile.groups.gates_gangs)
 
     def admit(self, pod: PodInfo, asked_first: str) -> Status:

@@ -7,6 +7,7 @@ import pytest
 from bayplan.core.cache import Cache
 from bayplan.core.columns.resources import ResourceVocabulary
 from bayplan.core.columns.shapes import SPECS_KNOWN_MAX, Shapes
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.meta import OwnerReference
 from bayplan.model.structs import replace
 from bayplan.model.volumes import Volume
@@ -17,20 +18,20 @@ from bayplan.testing.pods import PodBuilder
 def test_token_volumes_make_no_difference() -> None:
     """Every pod of a real cluster has one, with a random name."""
     one, other = (pod("p").volume(Volume(name=f"kube-api-access-{suffix}")).obj() for suffix in ("x", "y"))
-    shapes = Shapes(ResourceVocabulary())
+    shapes = Shapes(ResourceVocabulary(), gates=DEFAULT_GATES)
     assert shapes.of(one) is shapes.of(other)
     assert shapes.of(one).spec.volumes == []
     assert one.spec.volumes[0].name == "kube-api-access-x"  # the pod itself is left as it was
 
 
 def test_claims_make_a_difference() -> None:
-    shapes = Shapes(ResourceVocabulary())
+    shapes = Shapes(ResourceVocabulary(), gates=DEFAULT_GATES)
     assert shapes.of(pod("p").claim("a").obj()) is not shapes.of(pod("p").claim("b").obj())
 
 
 def test_pods_with_one_spec_differ_in_namespace_labels_and_controller() -> None:
     """A spec that was seen before tells nothing of the rest."""
-    shapes = Shapes(ResourceVocabulary())
+    shapes = Shapes(ResourceVocabulary(), gates=DEFAULT_GATES)
     first = pod("p").labels(app="x").obj()
     owner = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="web", controller=True)
     others = [
@@ -43,7 +44,7 @@ def test_pods_with_one_spec_differ_in_namespace_labels_and_controller() -> None:
 
 
 def test_a_spec_that_takes_the_place_of_a_forgotten_one_is_not_taken_for_it() -> None:
-    shapes = Shapes(ResourceVocabulary())
+    shapes = Shapes(ResourceVocabulary(), gates=DEFAULT_GATES)
     for number in range(3 * SPECS_KNOWN_MAX):
         assert shapes.of(pod("p").scheduler(f"mine-{number % 7}").obj()).spec.scheduler_name == f"mine-{number % 7}"
 
@@ -55,7 +56,7 @@ def on_own_node(name: str) -> PodBuilder:
 
 def test_pods_of_a_daemon_set_are_alike_once_they_run() -> None:
     one, other = on_own_node("n1").obj(), on_own_node("n2").obj()
-    shapes = Shapes(ResourceVocabulary())
+    shapes = Shapes(ResourceVocabulary(), gates=DEFAULT_GATES)
     assert shapes.of(one) is not shapes.of(other)
     assert shapes.of_settled(one) is shapes.of_settled(other)
     assert one.spec.affinity is not None
@@ -75,7 +76,7 @@ def test_pods_of_a_daemon_set_are_alike_once_they_run() -> None:
     ids=["labels", "requests", "port", "claim", "anti-affinity", "namespace"],
 )
 def test_what_a_running_pod_takes_and_asks_of_others_counts(one: PodBuilder) -> None:
-    shapes = Shapes(ResourceVocabulary())
+    shapes = Shapes(ResourceVocabulary(), gates=DEFAULT_GATES)
     assert shapes.of_settled(one.obj()) is not shapes.of_settled(pod("p").obj())
 
 

@@ -15,6 +15,7 @@ from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.hints import NamedPlugin, QueueProfile, Reactions
 from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.core.release import V1_36
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod
@@ -116,7 +117,7 @@ class Stage:
         self.now = started_at
         self.cache = Cache()
         self.queue = SchedulingQueue(
-            {"default-scheduler": QueueProfile(gates, Reactions((*plugins, *gates)))},
+            {"default-scheduler": QueueProfile(gates, Reactions((*plugins, *gates), V1_36))},
             PrioritySort().sort_key,
             started_at=started_at,
             parked_max_ns=parked_max_ns,

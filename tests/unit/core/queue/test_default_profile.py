@@ -16,22 +16,26 @@ from tests.unit.core.queue.stage import (
     Stage,
 )
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ClusterEvent
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.preemption.gate import PreemptionGate
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.hints import QueueProfile
+from bayplan.core.release import V1_36
 from bayplan.testing.builders import node, pod
 
-PROFILE = QueueProfile.of(default_profile(), others=[PreemptionGate(lambda key: False), Silent()])
+PROFILE = QueueProfile.of(default_profile(), others=[PreemptionGate(lambda key: False), Silent()], release=V1_36)
 #: Says nothing of cluster events, and so hears of nearly all. Plugins that only score never reject: they hear of none.
 SILENT = {"Silent"}
 
 
 def stage() -> Stage:
     made = Stage()
-    made.queue = SchedulingQueue({"default-scheduler": PROFILE}, PrioritySort().sort_key, started_at=START)
+    made.queue = SchedulingQueue(
+        {"default-scheduler": PROFILE}, PrioritySort().sort_key, started_at=START, gates=DEFAULT_GATES
+    )
     return made
 
 

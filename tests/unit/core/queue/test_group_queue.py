@@ -11,6 +11,7 @@ from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.hints import QueueProfile, Reactions
 from bayplan.core.queue.queued_group import QueuedGroup
+from bayplan.core.release import V1_36
 from bayplan.model.groups import GangPolicy, GroupSchedulingPolicy, PodGroup, PodGroupSpec
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodSchedulingGroup
@@ -26,7 +27,7 @@ class Stage:
     def __init__(self) -> None:
         self.now = START
         self.cache = Cache()
-        profile = QueueProfile((), Reactions([GangScheduling()]), "default-scheduler", gates_gangs=True)
+        profile = QueueProfile((), Reactions([GangScheduling()], V1_36), "default-scheduler", gates_gangs=True)
         self.queue = SchedulingQueue(
             {"default-scheduler": profile},
             PrioritySort().sort_key,

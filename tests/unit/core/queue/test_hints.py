@@ -31,6 +31,7 @@ from bayplan.core.framework.requeue import (
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, Reactions
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
+from bayplan.core.release import V1_36
 from bayplan.testing.builders import pod
 
 A, R = ActionType, EventResource
@@ -55,7 +56,7 @@ A, R = ActionType, EventResource
 def test_matching(
     registered: tuple[EventResource, ActionType], incoming: tuple[EventResource, ActionType], matches: bool
 ) -> None:
-    reactions = Reactions([choosy("P", ClusterEvent(*registered))])
+    reactions = Reactions([choosy("P", ClusterEvent(*registered))], V1_36)
     assert reactions.to(ClusterEvent(*incoming)) == ({"P": (None,)} if matches else {})
 
 
@@ -65,7 +66,7 @@ def test_a_plugin_that_waits_for_nodes_hears_of_every_taint_change() -> None:
         choosy("Knows", (ClusterEvent(R.NODE, A.ADD | A.UPDATE_NODE_TAINT), never)),
     )
     in_two_lines = choosy("TwoLines", (NODE_ADD, never), (NODE_TAINT, never))
-    reactions = Reactions([waits, knows_taints, in_two_lines, LABELS])
+    reactions = Reactions([waits, knows_taints, in_two_lines, LABELS], V1_36)
     assert reactions.to(NODE_TAINT) == {"Waits": (None,), "Knows": (never,), "TwoLines": (never,)}
 
 
@@ -78,8 +79,8 @@ def test_a_plugin_that_waits_for_nodes_hears_of_every_taint_change() -> None:
 )
 def test_a_plugin_that_says_nothing_hears_of_nearly_everything(resource: EventResource, heard: bool) -> None:
     updated = ClusterEvent(resource, A.UPDATE)
-    assert bool(Reactions([Silent()]).to(updated)) is heard
-    assert bool(Reactions([Silent()], Wakeups.COMPLETE).to(updated)) is (resource is not R.ANY)
+    assert bool(Reactions([Silent()], V1_36).to(updated)) is heard
+    assert bool(Reactions([Silent()], V1_36, Wakeups.COMPLETE).to(updated)) is (resource is not R.ANY)
 
 
 def test_what_upstream_sleeps_through_is_heard_when_nothing_may_be_missed() -> None:
@@ -90,7 +91,7 @@ def test_what_upstream_sleeps_through_is_heard_when_nothing_may_be_missed() -> N
         def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
             return (ClusterEventWithHint(NODE_LABEL), ClusterEventWithHint(NODE_ADD))
 
-    upstream, complete = Reactions([Sleeper()]), Reactions([Sleeper()], Wakeups.COMPLETE)
+    upstream, complete = Reactions([Sleeper()], V1_36), Reactions([Sleeper()], V1_36, Wakeups.COMPLETE)
     assert (upstream.to(NODE_LABEL), complete.to(NODE_LABEL)) == ({}, {"Sleeper": (None,)})
     assert (upstream.to(NODE_ADD), complete.to(NODE_ADD)) == ({"Sleeper": (never,)}, {"Sleeper": (never, None)})
 
@@ -158,7 +159,7 @@ def test_the_last_refuser_is_asked_first_then_the_configured_order() -> None:
 
 def test_a_gate_must_be_known_to_the_reactions() -> None:
     with pytest.raises(AssertionError, match="nobody could open"):
-        QueueProfile((Gate(),), Reactions([LABELS]))
+        QueueProfile((Gate(),), Reactions([LABELS], V1_36))
 
 
 def test_a_rejector_must_be_known_to_the_profile() -> None:

@@ -20,11 +20,13 @@ from tests.unit.core.queue.stage import (
     choosy,
 )
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.scheduling_gates import SchedulingGates
 from bayplan.core.queue import FLUSH_PERIOD_NS, SchedulingQueue
 from bayplan.core.queue.hints import QueueProfile, Reactions
+from bayplan.core.release import V1_36
 from bayplan.testing.builders import pod
 
 OWN_LABEL = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_LABEL)
@@ -264,8 +266,10 @@ def test_deletion_from_every_place(rejectors: tuple[str, ...]) -> None:
 def test_scheduling_gates_hold_a_pod_until_the_last_is_gone() -> None:
     stage = Stage()
     gates = SchedulingGates()
-    profile = QueueProfile((gates,), Reactions([gates, ROOM]))
-    stage.queue = SchedulingQueue({"default-scheduler": profile}, lambda info, at: (at,), started_at=START)
+    profile = QueueProfile((gates,), Reactions([gates, ROOM], V1_36))
+    stage.queue = SchedulingQueue(
+        {"default-scheduler": profile}, lambda info, at: (at,), started_at=START, gates=DEFAULT_GATES
+    )
     two = stage.add(pod("p").gate("a", "b"))
     assert stage.place("p") is PodState.GATED
     queued = stage.queue.find("default/p")
@@ -431,10 +435,10 @@ def test_incoming_and_rejected_are_counted() -> None:
 def test_two_profiles_react_each_in_its_own_way() -> None:
     stage = Stage()
     profiles = {
-        "default-scheduler": QueueProfile((), Reactions([ROOM])),
-        "other": QueueProfile((), Reactions([choosy("Room", NODE_LABEL), LABELS])),
+        "default-scheduler": QueueProfile((), Reactions([ROOM], V1_36)),
+        "other": QueueProfile((), Reactions([choosy("Room", NODE_LABEL), LABELS], V1_36)),
     }
-    stage.queue = SchedulingQueue(profiles, lambda info, at: (at,), started_at=START)
+    stage.queue = SchedulingQueue(profiles, lambda info, at: (at,), started_at=START, gates=DEFAULT_GATES)
     stage.parked("p")
     stage.parked(pod("q").scheduler("other"))
     stage.happens(NODE_LABEL, NEW_NODE, NEW_NODE)

@@ -60,7 +60,7 @@ class Outcomes:
         self._sharing = _sharing_ports(self._cluster)
 
     def _cache_without(self, key: str) -> Cache:
-        return self._cluster.build_cache(key, self._profiles, self._gates, self._own_schedulers)
+        return self._cluster.build_cache(key, self._profiles, gates=self._gates, own_schedulers=self._own_schedulers)
 
     def of(self, key: str) -> Outcome:
         """What becomes of the pod."""

@@ -6,6 +6,7 @@ many as it asks for together. Nodes that see pools with counters, shared devices
 as are those on which a selector fails. Which alternative of a list is taken can be told for a list that is served
 first: the first that works. Further down it depends on the devices that earlier requests took, so that
 there only nodes that do not fit are decided.
+Upstream: none, as it searches node by node.
 """
 
 from __future__ import annotations

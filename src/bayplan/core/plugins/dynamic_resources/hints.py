@@ -2,6 +2,7 @@
 
 Unlike other hints these look something up, as upstream's do: the pod's claims as they are stored now. Pods with claims
 are never judged together with others, so that this is safe. The last two are about what upstream sleeps through.
+Upstream: plugins/dynamicresources/dynamicresources.go EventsToRegister (v1.36).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Takes the state that PreFilter left and the verdicts; gives the status of upstream's PostFilter and what is to be done
 about the one claim that loses its devices, or is deleted. Of several claims upstream takes any; here it is the first.
+Upstream: plugins/dynamicresources/dynamicresources.go PostFilter (v1.36).
 """
 
 from __future__ import annotations

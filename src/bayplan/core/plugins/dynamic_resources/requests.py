@@ -3,6 +3,7 @@
 Takes the specs of claims that have no devices yet; gives for each claim its requests, each with its alternatives: one
 for a plain request, several for a list of which the first available counts. Two claims of equal spec have equal plans
 but for their names. Which device classes exist was checked before.
+Upstream: structured/internal/incubating/allocator_incubating.go (v1.36).
 """
 
 from __future__ import annotations

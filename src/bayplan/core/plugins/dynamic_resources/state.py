@@ -1,4 +1,7 @@
-"""What DynamicResources has to do for a pod, as its PreFilter leaves it, and the codes of its Filter."""
+"""What DynamicResources has to do for a pod, as its PreFilter leaves it, and the codes of its Filter.
+
+Upstream: plugins/dynamicresources/dynamicresources.go stateData (v1.36).
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 `filtering` judges nodes by required terms, `scoring` by preferred ones, `counting` finds out how many pods stand in
 which domain, `hints` when a rejected pod may be tried again; the plugin here only joins them.
+Upstream: plugins/interpodaffinity/plugin.go (v1.36).
 """
 
 from __future__ import annotations

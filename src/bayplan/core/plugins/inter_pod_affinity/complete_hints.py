@@ -3,6 +3,7 @@
 Takes the pod and a pod, node or namespace that changed. A pod counts if it meets *any* term that keeps pods apart.
 Labels of namespaces are not known here: a term that selects namespaces by label is taken to reach them all. Terms of
 other running pods are not known either, so that any change of a node's labels may have moved them.
+Upstream: plugins/interpodaffinity/plugin.go EventsToRegister (v1.36).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 `DomainCounts` is upstream's map from (topology key, value) to a number, seen from the nodes: for each node the
 number of its own domain. Nodes without the key have no domain, so what stands on them counts nowhere. Which
 numbers are added up is the business of filtering and scoring.
+Upstream: plugins/interpodaffinity/filtering.go (v1.36).
 """
 
 from __future__ import annotations

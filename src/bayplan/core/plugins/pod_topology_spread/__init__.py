@@ -2,6 +2,7 @@
 
 `constraints` says which constraints a pod has, `filtering` judges nodes by the hard ones, `scoring` by the soft
 ones, `hints` says when a rejected pod may be tried again; the plugin here only joins them.
+Upstream: plugins/podtopologyspread/plugin.go (v1.36).
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ Takes constraints and a view, gives the totals of all domains and failure codes 
 node stands in its own world, in which only its own pods have moved, hence only the total of its own domain. The
 least total in such a world follows from the least total of all and the least of the other domains: no domain is
 counted again. Nodes that the inclusion policies leave out are judged like any other.
+Upstream: plugins/podtopologyspread/filtering.go (v1.36).
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ group. A pod that is placed moves one node to another group and adds to one doma
 decision then scores a few groups, not thousands of nodes. Serves at most one constraint over hosts and one over other
 domains, of one selector, where no feasible node lacks a key; there is no grouping for anything else. The arithmetic is
 that of `scoring`, with plain numbers.
+Upstream: none, as it scores node by node.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Takes constraints, a view and the feasible nodes, gives raw scores (fewer is better) and scales them to 0..100. Only
 domains of feasible nodes weigh, but pods count wherever they run. Arithmetic is upstream's, to the bit.
+Upstream: plugins/podtopologyspread/scoring.go (v1.36).
 """
 
 from __future__ import annotations
