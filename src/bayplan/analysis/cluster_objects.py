@@ -246,6 +246,11 @@ class ClusterObjects:
         ]
         if group is None and not members and not any(group_key(pod) == key for pod in self.pods.values()):
             raise not_found(f"podgroup/{key}", "not found in the input")
+        if group is not None and group.spec.parent_composite_pod_group_name:
+            parent = group.spec.parent_composite_pod_group_name
+            raise not_found(
+                f"podgroup/{key}", f"it is part of CompositePodGroup {parent}, and those are not known here"
+            )
         return group, members
 
     @property

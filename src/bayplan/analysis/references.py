@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from bayplan.client.paths import plural_of
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import ALL_KINDS
@@ -39,7 +38,7 @@ _SHORT_NAMES = {
     "pvc": "PersistentVolumeClaim",
     "sc": "StorageClass",
 }
-_KINDS = _SHORT_NAMES | {name: kind for kind, info in ALL_KINDS.items() for name in (kind.lower(), plural_of(info))}
+_KINDS = _SHORT_NAMES | {name: kind for kind, info in ALL_KINDS.items() for name in (kind.lower(), info.plural)}
 
 #: Comparing a misspelled name with all of half a million would take longer than the answer is worth.
 _COMPARED_MAX = 20_000

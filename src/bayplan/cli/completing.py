@@ -81,12 +81,12 @@ class _List(msgspec.Struct):
 
 async def _live_names(source: Source, kind: str, namespace: str) -> list[str]:
     from bayplan.client.connecting import connect  # noqa: PLC0415 - files need no network
-    from bayplan.client.paths import list_path, plural_of  # noqa: PLC0415
+    from bayplan.client.paths import list_path  # noqa: PLC0415
 
     info = KINDS[kind]
     path = list_path(info)
     if namespace:
-        plural = plural_of(info)
+        plural = info.plural
         path = f"{path.removesuffix(plural)}namespaces/{namespace}/{plural}"
     client = connect(source.kubeconfig, source.context)
     try:

@@ -38,6 +38,7 @@ _TAKING_FILES = (*_FILE_OPTIONS, "--apply", "--pods")
 _KINDS_NAMED = 6
 #: Commands that decide on pod groups.
 _KNOWING_GROUPS = frozenset({"capacity", "explain", "place", "run", "simulate", "up"})
+_COMPOSITE = "CompositePodGroup"
 #: What switches them on.
 GROUPS_ON = "--kubernetes-version 1.37 --feature-gates GenericWorkload=true"
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".gz", "/")
@@ -252,6 +253,8 @@ def note(text: str) -> None:
 def note_skipped(skipped: Counter[str]) -> None:
     """Which kinds were ignored."""
     if skipped:
+        if _COMPOSITE in skipped:
+            note(f"{_COMPOSITE}s are not known here: pod groups that are part of one are taken to stand alone")
         kinds = listed([f"{number} {kind}" for kind, number in skipped.most_common()], _KINDS_NAMED)
         note(f"ignored {counted(skipped.total(), 'object')} of kinds that do not affect scheduling: {kinds}")
 

@@ -8,7 +8,6 @@ import click
 import yaml
 
 from bayplan.apiserver.schema.messages import RBAC_GROUP
-from bayplan.client.paths import plural_of
 from bayplan.model.kinds import KINDS
 
 _ACCOUNT = "ServiceAccount"
@@ -41,7 +40,7 @@ def command(name: str, users: tuple[str, ...], groups: tuple[str, ...], accounts
 def _role(name: str) -> dict[str, Any]:
     groups: dict[str, list[str]] = {}
     for info in KINDS.values():
-        groups.setdefault(info.group, []).append(plural_of(info))
+        groups.setdefault(info.group, []).append(info.plural)
     rules = [{"apiGroups": [group], "resources": sorted(names), "verbs": ["list"]} for group, names in groups.items()]
     return {"apiVersion": f"{RBAC_GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
 

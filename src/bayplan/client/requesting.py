@@ -17,7 +17,7 @@ from bayplan.client.documents import Document, overlay
 from bayplan.client.known_objects import KnownObjects
 from bayplan.client.lanes import Lane
 from bayplan.client.patches import status_patch
-from bayplan.client.paths import list_path, plural_of
+from bayplan.client.paths import list_path
 from bayplan.client.refusals import message_of
 from bayplan.client.sending import BUSY, Sender
 from bayplan.model.kinds import KINDS, Object, object_key
@@ -155,7 +155,7 @@ def _path(kind: str, key: str) -> str:
     root = list_path(info).rpartition("/")[0]
     namespace, _, name = key.partition("/")
     inside = f"/namespaces/{namespace}" if info.namespaced else ""
-    return f"{root}{inside}/{plural_of(info)}/{name}"
+    return f"{root}{inside}/{info.plural}/{name}"
 
 
 def _object(kind: str, response: Response, path: str, read: dict[str, Document]) -> Object:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bayplan.client.paths import list_path, plural_of
+from bayplan.client.paths import list_path
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import PLUGINS_BY_NAME
 from bayplan.config.releases import KubernetesRelease
@@ -32,7 +32,7 @@ class WatchedKind:
 
     @property
     def plural(self) -> str:
-        return plural_of(self.info)
+        return self.info.plural
 
     @property
     def path(self) -> str:

@@ -41,10 +41,11 @@ def _parse(text: str, faults: ConfigFaults) -> Any:
         if text.lstrip().startswith("{"):
             return json.loads(text, object_pairs_hook=_unique_pairs)
         documents = [*parse_yaml(text.encode())]
-        if len(documents) > 1:
-            raise ValueError(f"expected one document, got {len(documents)}")
     except ValueError as error:
         faults.add("", f"is neither valid YAML nor JSON: {error}")
+        return {}
+    if len(documents) > 1:
+        faults.add("", f"expected one document, got {len(documents)}")
         return {}
     return documents[0] if documents else None
 

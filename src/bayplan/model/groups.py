@@ -37,6 +37,7 @@ class DisruptionMode(ObjectPart, kw_only=True):
 
 
 class PodGroupSpec(ObjectPart, kw_only=True):
+    parent_composite_pod_group_name: str = ""  # groups of groups are not known here
     scheduling_policy: GroupSchedulingPolicy = msgspec.field(default_factory=GroupSchedulingPolicy)
     scheduling_constraints: GroupSchedulingConstraints | None = None
     disruption_mode: DisruptionMode | None = None

@@ -92,6 +92,14 @@ class KindInfo:
         """As written in an object: `v1`, `apps/v1`."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
+    @property
+    def plural(self) -> str:
+        """The kind's name in paths, permissions and refusals: `pods`."""
+        name = self.kind.lower()
+        if name.endswith("y"):
+            return f"{name[:-1]}ies"
+        return f"{name}es" if name.endswith("s") else f"{name}s"
+
 
 _BY_GROUP: dict[str, tuple[type[Object], ...]] = {
     "": (Pod, Node, Namespace, Service, ReplicationController, PersistentVolume, PersistentVolumeClaim),

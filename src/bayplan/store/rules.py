@@ -14,12 +14,6 @@ from bayplan.model.kinds import ALL_KINDS, KindInfo
 Kind: TypeAlias = str | type[Any]
 """A kind's name, or its struct."""
 
-_PLURALS = {
-    "PriorityClass": "priorityclasses",
-    "StorageClass": "storageclasses",
-    "DeviceClass": "deviceclasses",
-    "CSIStorageCapacity": "csistoragecapacities",
-}
 # Where etcd keeps a kind when that is not under its resource's name; error texts show it.
 _STORAGE_PREFIXES = {
     "Node": "minions",
@@ -81,7 +75,7 @@ def storage_key(prefix: str, namespace: str, name: str) -> str:
 
 def _rules(info: KindInfo) -> KindRules:
     kind = info.kind
-    resource = _PLURALS.get(kind, f"{kind.lower()}s")
+    resource = info.plural
     suffix = f".{info.group}" if info.group else ""
     has_status = "status" in info.struct.__struct_fields__
     return KindRules(

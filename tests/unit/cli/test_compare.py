@@ -104,7 +104,7 @@ class TestCompare:
             ([], "Missing argument 'RUN.json...'"),
             (["fierce.json"], "fierce.json: contains only one run; add another file to compare it with"),
             (["fierce.json", "absent.json"], "absent.json: No such file"),
-            (["fierce.json", "cluster.yaml"], "cluster.yaml: line 2"),
+            (["fierce.json", "cluster.yaml"], "cluster.yaml: not a result of `bayplan simulate -o json`: line 2"),
             (["fierce.json", "peaceful.json", "--report", "no/such/folder.html"], "--report: no/such/folder.html"),
         ],
     )

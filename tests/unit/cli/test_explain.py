@@ -280,3 +280,16 @@ def test_a_group_that_is_not_there(bayplan: Bayplan, gang_file: str) -> None:
     said = bayplan("explain", "podgroup/other", "-f", gang_file, *GROUPS)
     assert said.code == 2
     assert "podgroup/default/other: not found in the input" in said.err
+
+
+def test_groups_of_groups_are_named_and_not_explained(bayplan: Bayplan, tmp_path: Path) -> None:
+    composite = {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": "CompositePodGroup", "metadata": {"name": "c"}}
+    part = gang("g", 1)
+    part["spec"]["parentCompositePodGroupName"] = "c"
+    path = tmp_path / "composite.json"
+    items = [node("a"), composite, part, pod("x", "g", cpu="3")]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    said = bayplan("explain", "podgroup/g", "-f", str(path), *GROUPS)
+    assert said.code == 2
+    assert "podgroup/default/g: it is part of CompositePodGroup c, and those are not known here" in said.err
+    assert "CompositePodGroups are not known here: pod groups that are part of one are taken" in said.err

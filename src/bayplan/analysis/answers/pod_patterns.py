@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from bayplan.admission import admit
@@ -35,6 +36,9 @@ from bayplan.model.workloads import DaemonSet
 SHARE_MAX = 1000
 _SHARED = re.compile(r"(.+)=([0-9]{1,6})", re.DOTALL)
 _FILE = re.compile(r".*(\.(yaml|yml|json)(\.gz)?|/)|-", re.DOTALL)
+#: `cpu:500m`, as in YAML.
+_LIKE_REQUESTS = re.compile(r"[\w./-]+:\s*[0-9.]+\w*(,.*)?")
+_EXPECTED = "expected a file, or requests: cpu=500m,memory=1Gi"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,8 @@ def _from_source(cluster: Cluster, given: str | Mapping[str, Any], namespace: st
     what, share = _what_and_share(given, option)
     if "=" in what or not what:
         return _from_objects(cluster, _plain_pod(what, namespace, option), what, share)
+    if _LIKE_REQUESTS.fullmatch(what) and not Path(what).exists():
+        raise InvalidObject([Fault("", "", option, f"{what!r}: {_EXPECTED}")])
     return _from_objects(cluster, read([what]), what, share)
 
 
@@ -105,7 +111,7 @@ def _plain_pod(text: str, namespace: str, option: str) -> ReadResult:
     for part in text.split(","):
         resource, _, amount = (piece.strip() for piece in part.partition("="))
         if not resource or not amount or resource in requests:
-            raise InvalidObject([Fault("", "", option, f"{text!r}: expected a file, or requests: cpu=500m,memory=1Gi")])
+            raise InvalidObject([Fault("", "", option, f"{text!r}: {_EXPECTED}")])
         if fault := fault_in_amount(resource, amount):
             raise InvalidObject([Fault("", "", option, f"{resource}: {fault}")])
         requests[resource] = amount

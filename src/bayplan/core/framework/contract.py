@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag, auto
-from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from bayplan.core.actions import Action
 from bayplan.core.columns import IntArray, RowArray, Rows, row_array
@@ -156,8 +156,7 @@ class Proposal:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
-class PostFiltered:
+class PostFiltered(NamedTuple):
     """What a PostFilter plugin came to.
 
     Unschedulable: the next plugin is asked. SUCCESS with something `found`: the pod is nominated to a node, and the

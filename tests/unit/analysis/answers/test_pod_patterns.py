@@ -85,6 +85,7 @@ def test_an_ephemeral_volume_is_another_claim_for_each_replica() -> None:
     [
         ((), (), "name a pod with --pod"),
         (("cpu",), (), "cpu: no such file or directory"),
+        (("cpu:500m,memory:1Gi",), (), "'cpu:500m,memory:1Gi': expected a file, or requests: cpu=500m,memory=1Gi"),
         (("cpu=1,cpu=2",), (), "expected a file, or requests"),
         (("",), (), "expected a file, or requests"),
         (("cpu=much",), (), "quantities must match"),

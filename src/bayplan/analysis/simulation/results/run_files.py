@@ -42,7 +42,8 @@ def read_runs(path: str) -> list[Run]:
     except OSError as error:
         raise InvalidObject([Fault(path, "", "", error.strerror or "cannot be read")]) from error
     except (JsonError, ValueError) as error:
-        raise InvalidObject([Fault(path, "", "", str(error))]) from error
+        message = f"not a result of `bayplan simulate -o json`: {error}"
+        raise InvalidObject([Fault(path, "", "", message)]) from error
     if found != RUNS_FORMAT:
         return [as_run(text, path)]
     try:

@@ -68,8 +68,8 @@ def test_what_a_simulation_gives_is_a_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "run.json: line 1, column 2: not JSON"),
-        ("", "run.json: line 1, column 1: not JSON"),
+        ("{", "run.json: not a result of `bayplan simulate -o json`: line 1, column 2: not JSON"),
+        ("", "run.json: not a result of `bayplan simulate -o json`: line 1, column 1: not JSON"),
         ("[]", "run.json: not a result of `bayplan simulate -o json`: it has no `format`"),
         ({"kind": "List"}, "run.json: not a result of `bayplan simulate -o json`: it has no `format`"),
         (
