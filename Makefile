@@ -70,9 +70,12 @@ docs: $(STAMP)
 conformance: $(STAMP)
 	$(BIN)/python -m tests.parity.table
 
-# What the API server knows of the built-in types, from a checkout of Kubernetes: make schema KUBERNETES=~/kubernetes.
+# What the API server knows of the built-in types, from a checkout of Kubernetes: make schema KUBERNETES=~/kubernetes; of a
+# later version than the first: make schema KUBERNETES=~/kubernetes LATER=v1.37.
+LATER ?=
+SCHEMA := src/bayplan/apiserver/schema/data
 schema: $(STAMP)
-	$(BIN)/python -m generators.schema_data $(KUBERNETES) src/bayplan/apiserver/schema/data
+	$(BIN)/python -m generators.schema_data $(KUBERNETES) $(SCHEMA)$(if $(LATER),/$(LATER) $(SCHEMA) $(filter-out %/$(LATER),$(wildcard $(SCHEMA)/v*)))
 
 # A release in dist/: sources, a wheel, the kubectl plugin: make dist URL=where-they-will-be.
 URL ?=

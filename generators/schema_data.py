@@ -1,11 +1,12 @@
 """What the API server knows of the built-in types, out of the sources of a Kubernetes release.
 
-    python -m generators.schema_data KUBERNETES FOLDER
+    python -m generators.schema_data KUBERNETES FOLDER [BASE...]
 
 reads the Go types and the discovery documents in a checkout of Kubernetes, and writes `resources.txt` and a file for
-each group version into FOLDER, in the form that `bayplan.apiserver.schema.messages` describes. The OpenAPI and protobuf
-files of a release are generated from the same Go types, but lack the names of Go types, which error messages show, and
-the values of enums.
+each group version into FOLDER, in the form that `bayplan.apiserver.schema.messages` describes. With BASE, folders that
+were written for earlier releases, only the types that are other ones since; `resources.txt` is changed by hand then.
+The OpenAPI and protobuf files of a release are generated from the same Go types, but lack the names of Go types, which
+error messages show, and the values of enums.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ _ROOTS = {
         *META_KINDS,
     ),
 }
+
+
+_GATE = "gate="
 
 
 class Writer:
@@ -73,7 +77,7 @@ class Writer:
         text, message = self._type_text(package, named)
         if message:
             self.add(*message)
-        if "inline" in options:
+        if "inline" in options or not json_name:
             return f"~ {text}"
         may_be_absent = bool({"omitempty", "omitzero"} & {*options})
         optional = "optional" in field.markers or (may_be_absent and "required" not in field.markers)
@@ -108,6 +112,8 @@ def _attributes(package: Package, file: GoFile, field: GoField, named: Named) ->
         yield f"enum={','.join(value.replace(' ', '_') for value in values)}"
     if go_name := _go_name(package, file, field.type, named):
         yield f"go={go_name}"
+    for gate in markers.get("featureGate", ()):
+        yield f"{_GATE}{gate}"
 
 
 def _default(package: Package, text: str) -> str:
@@ -157,6 +163,15 @@ def generate(kubernetes: Path) -> dict[str, str]:
     return {"resources.txt": resources_text(group_versions)} | {f"{p}.txt": text for p, text in writer.texts().items()}
 
 
+def without_gates(texts: dict[str, str]) -> dict[str, str]:
+    """Fields whose gates do not matter, as they have always been there."""
+    return {name: "".join(f"{_without_gate(line)}\n" for line in text.splitlines()) for name, text in texts.items()}
+
+
+def _without_gate(line: str) -> str:
+    return line.partition(f" {_GATE}")[0]
+
+
 def _kinds(group_versions: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Group version and name of the types that requests and answers are made of."""
     for each in group_versions:
@@ -178,13 +193,36 @@ def _prefix(api_version: str) -> str:
     return f"{GROUPS[group]}.{version}"
 
 
+def changed(texts: dict[str, str], bases: list[Path]) -> dict[str, str]:
+    """The types that are not as the last base that has them says, by file name; new fields with their gates."""
+    found = {}
+    for name in texts.keys() - {"resources.txt"}:
+        files = [base / name for base in bases if (base / name).is_file()]
+        known = {kind: lines for file in files for kind, lines in _paragraphs(file.read_text(encoding="utf-8")).items()}
+        made = {
+            kind: [_without_gate(line) if _without_gate(line) in known.get(kind, ()) else line for line in lines]
+            for kind, lines in _paragraphs(texts[name]).items()
+        }
+        other = ["\n".join(lines) for kind, lines in made.items() if lines != known.get(kind)]
+        if other:
+            found[name] = "\n\n".join(other) + "\n"
+    return found
+
+
+def _paragraphs(text: str) -> dict[str, list[str]]:
+    """The lines of each type, by its name."""
+    paragraphs = [paragraph.splitlines() for paragraph in text.rstrip("\n").split("\n\n")]
+    return {lines[0].split()[0]: lines for lines in paragraphs}
+
+
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 2:
-        sys.stderr.write("usage: python -m generators.schema_data KUBERNETES FOLDER\n")
+    if len(arguments) < 2:
+        sys.stderr.write("usage: python -m generators.schema_data KUBERNETES FOLDER [BASE...]\n")
         return 2
-    kubernetes, target = (Path(each) for each in arguments)
+    kubernetes, target, *base = (Path(each) for each in arguments)
     try:
         texts = generate(kubernetes)
+        texts = changed(texts, base) if base else without_gates(texts)
     except BadSourceError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from generators.schema_data import generate, main
+from generators.schema_data import changed, generate, main, without_gates
 
 META = """
     package v1
@@ -196,6 +196,29 @@ def test_resources_of_stable_versions(kubernetes: Path) -> None:
             resources APIResource verbs=get api=meta.k8s.io/v1
         """
     )
+
+
+def test_of_a_later_release_only_what_differs(kubernetes: Path, tmp_path: Path) -> None:
+    """New fields come with the gates that they wait for; those that were there before come without."""
+    base = tmp_path / "base"
+    assert main([str(kubernetes), str(base)]) == 0
+    source = kubernetes / "staging/src/k8s.io/api/core/v1/types.go"
+    text = source.read_text(encoding="utf-8")
+    assert changed(generate(kubernetes), [base]) == {}
+    tags = '`json:"mode,omitempty" protobuf:"bytes,9,opt,name=mode"`'
+    mode = f"\t// +featureGate=Modes\n\t// +optional\n\tMode string {tags}\n"
+    source.write_text(text.replace("type Part struct {\n", "type Part struct {\n" + mode), encoding="utf-8")
+    texts = generate(kubernetes)
+    part = "Part\n  9 mode string{}\n  1 share double go=float64\n  2 nested *Part\n"
+    assert changed(texts, [base]) == {"core.v1.txt": part.format(" gate=Modes")}
+    assert part.format("") in without_gates(texts)["core.v1.txt"]
+
+
+def test_a_part_without_a_name_is_inlined(kubernetes: Path) -> None:
+    source = kubernetes / "staging/src/k8s.io/api/batch/v1/types.go"
+    before = generate(kubernetes)
+    source.write_text(source.read_text(encoding="utf-8").replace('`json:",inline" protobuf', '`json:"" protobuf'))
+    assert generate(kubernetes) == before
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,7 @@ class ProjectedStore(Store):
         if rules is None:
             raise NotFound.no_resource()
         info = KINDS[rules.kind]
-        resource = self._registry.catalogue.of_kind(info.api_version, info.kind)
+        catalogue = self._registry.catalogue
+        resource = catalogue.of_kind(info.api_version, info.kind) or catalogue.stored(rules.qualified_resource)
         assert resource is not None
         return resource

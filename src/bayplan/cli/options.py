@@ -126,7 +126,7 @@ own_kubernetes_version_option = click.option(
     default=DEFAULT_RELEASE.version,
     show_default=True,
     callback=_check_own_version,
-    help=f"The cluster's version, which decides how pods are scheduled: {' or '.join(RELEASES)}.",
+    help=f"The cluster's version, whose API is served and whose scheduler decides: {' or '.join(RELEASES)}.",
 )
 
 

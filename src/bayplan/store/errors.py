@@ -183,10 +183,18 @@ class Conflict(_ResourceError):  # noqa: N818
     @classmethod
     def other_uid(cls, rules: NamedResource, key: str, name: str, wanted: str, found: str) -> Self:
         """A write meant for another object of the same name."""
-        why = (
-            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
-            f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
-        )
+        return cls._other(rules, key, name, f"UID in precondition: {wanted}, UID in object meta: {found}")
+
+    @classmethod
+    def other_version(cls, rules: NamedResource, key: str, name: str, wanted: str, found: str) -> Self:
+        """A write meant for another version of the object."""
+        why = f"ResourceVersion in precondition: {wanted}, ResourceVersion in object meta: {found}"
+        return cls._other(rules, key, name, why)
+
+    @classmethod
+    def _other(cls, rules: NamedResource, key: str, name: str, why: str) -> Self:
+        what = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+        why = f"{what}Precondition failed: {why}"
         return cls._about(rules, name, _unfulfilled(rules.qualified_resource, name, why))
 
     @classmethod

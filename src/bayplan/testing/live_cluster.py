@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from bayplan.apiserver.registry.users import service_account
+from bayplan.apiserver.schema.versions import serving
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import load_configuration
 from bayplan.config.releases import DEFAULT_RELEASE, release_named
@@ -166,7 +167,7 @@ def cluster(
         controllers: whether controllers and kubelets run; without, nothing changes but what clients write.
         config: a KubeSchedulerConfiguration: a file, or its content as a dict.
         feature_gates: as kube-scheduler takes them; `"GenericWorkload=true"` adds pod groups to the API, too.
-        kubernetes_version: whose scheduler decides, such as `"1.37"`.
+        kubernetes_version: whose API is served and whose scheduler decides, such as `"1.37"`.
     """
     release = release_named(kubernetes_version)
     hosting = Hosting(
@@ -223,7 +224,8 @@ class _ServingThread:
         """What the function returns when it is called in the cluster's thread, between two requests."""
         outcome: Future[T] = Future()
         try:
-            self._loop.call_soon_threadsafe(_resolve, outcome, function)
+            with serving(self._hosted.kubernetes_version):  # the loop calls it in the context of now
+                self._loop.call_soon_threadsafe(_resolve, outcome, function)
         except RuntimeError:
             self._raise_failure()
             raise RuntimeError("this cluster has stopped") from None

@@ -24,6 +24,7 @@ from bayplan.apiserver.http.server import Server, TlsFiles, listening_socket
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.schema.resources import resources_with
+from bayplan.apiserver.schema.versions import serving
 from bayplan.apiserver.statuses.commands import PodOutcome, initialization_of, pod_outcome
 from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.entries import Document
@@ -111,8 +112,9 @@ class HostedCluster:
         self.clock = Clock()
         self._state = None if hosting.state is None else StateFile(hosting.state)
         self.storage = Storage(durable=self._state)
-        self.registry = Registry(self.storage, Catalogue(resources_with(_gates_of_kinds(hosting))))
-        with ExitStack() as on_failure:
+        built_in = resources_with(_gates_of_kinds(hosting), self.kubernetes_version)
+        self.registry = Registry(self.storage, Catalogue(built_in))
+        with serving(self.kubernetes_version), ExitStack() as on_failure:
             if self._state is not None:
                 on_failure.callback(self._state.close)
                 self.storage.restore(self._state.objects(), self._state.changes())
@@ -168,19 +170,23 @@ class HostedCluster:
 
     async def run(self) -> None:
         """Serves and lets the world go on, until `stop`."""
+        with serving(self.kubernetes_version):
+            await self._run()
+
+    async def _run(self) -> None:
         world = self._running = self._world()
         living = asyncio.ensure_future(world.run())
         compacting = asyncio.ensure_future(self._compact_state())
-        serving = asyncio.ensure_future(self._server.serve())
+        answering = asyncio.ensure_future(self._server.serve())
         try:
-            await asyncio.wait({living, serving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({living, answering}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.stop()
             for task in (living, compacting):
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
-            await serving
+            await answering
             if self._hosting.bugs is not None:
                 self._hosting.bugs.finish()
             if self._state is not None:

@@ -26,6 +26,11 @@ class Change:
     since_1_37: Any
 
 
+def by_version(before: Any, since_1_37: Any) -> dict[str, Any]:
+    """A later version does as the one before it, unless a table of its own says otherwise."""
+    return {version: before if version == "1.36" else since_1_37 for version in RELEASES}
+
+
 def message(answer: Plain) -> Any:
     return answer["message"]
 
@@ -158,7 +163,7 @@ def test_a_version_decides_as_its_scheduler(change: Change) -> None:
         version: change.ask(bayplan.Cluster.from_objects(objects, kubernetes_version=version).explain("p").to_dict())
         for version in RELEASES
     }
-    assert answers == {"1.36": change.before, "1.37": change.since_1_37}
+    assert answers == by_version(change.before, change.since_1_37)
 
 
 TAINT = {"key": "t", "effect": "NoSchedule"}
@@ -219,7 +224,7 @@ def test_a_version_wakes_as_its_scheduler(
     woken = tuple(
         would_wake(objects, "default/p", [rejector], event, kubernetes_version=version) for version in RELEASES
     )
-    assert woken == wakes
+    assert woken == tuple(by_version(*wakes).values())
 
 
 @pytest.mark.parametrize(
@@ -347,4 +352,4 @@ def test_a_version_allocates_as_its_scheduler(
         version: ask(bayplan.Cluster.from_objects(objects, kubernetes_version=version).explain("p").to_dict())
         for version in RELEASES
     }
-    assert answers == {"1.36": before, "1.37": since_1_37}
+    assert answers == by_version(before, since_1_37)

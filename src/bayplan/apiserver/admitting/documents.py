@@ -14,6 +14,24 @@ Path: TypeAlias = str
 """Where a field is, in an API server's notation: `spec.containers[0].name`."""
 
 
+class Sparse(Document):
+    """A part of a document that was given lists or maps without anything in them.
+
+    They are not there, as they are not once the part is stored; only until then does a server tell them from none.
+    """
+
+    __slots__ = ("emptied",)
+
+    def __init__(self, document: Document, emptied: frozenset[str]) -> None:
+        super().__init__(document)
+        self.emptied = emptied
+
+
+def is_emptied(document: Document, name: str) -> bool:
+    """Whether a list or map was given that has nothing in it."""
+    return isinstance(document, Sparse) and name in document.emptied
+
+
 def part(document: Document, *names: str) -> Document:
     """The object at the end of the names; an empty one, which belongs to nobody, where any of them is missing."""
     for name in names:

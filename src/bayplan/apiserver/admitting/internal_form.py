@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.documents import Document, is_emptied
 from bayplan.apiserver.admitting.validation.faults import shown_selector
 from bayplan.apiserver.schema.messages import message
 
@@ -38,8 +38,11 @@ def internal(part: Document, type_name: str, parent: Document | None = None) -> 
                 (name, _raw(metadata[name])) for name in message("meta.v1.ObjectMeta").fields if name in metadata
             )
         else:
-            owner = (parent or {}) if field.name.startswith("^") else part
-            made[field.go_name] = _value(owner.get(field.name.removeprefix("^")), field.type, part)
+            owner, name = (parent or {}) if field.name.startswith("^") else part, field.name.removeprefix("^")
+            value = owner.get(name)
+            if value is None and is_emptied(owner, name):
+                value = [] if field.type.startswith("[]") else {} if field.type.startswith("{}") else None
+            made[field.go_name] = _value(value, field.type, part)
     return made
 
 
@@ -54,7 +57,16 @@ def _value(value: Any, kind: str, parent: Document) -> Any:
         return _ZEROS[kind] if value is None else value
     if kind == "raw":
         return _raw(value)
+    if kind.startswith("JSONSchemaPropsOr"):
+        return internal(_wrapped(value), kind)
     return internal(value or {}, kind, parent)
+
+
+def _wrapped(value: Any) -> Document:
+    """A schema, or what may stand in its place, as the fields of a type."""
+    if isinstance(value, dict):
+        return {"schema": value, "allows": True}
+    return {"schemas": value} if isinstance(value, list) else {"allows": value is True}
 
 
 def _raw(value: Any) -> Any:

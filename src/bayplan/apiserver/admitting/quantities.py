@@ -6,6 +6,7 @@ which raises ValueError for what is no quantity. Comparing and adding is done th
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from bayplan.model.meta import RawQuantity
@@ -13,20 +14,42 @@ from bayplan.model.quantity import NANO_PER_MILLI, NANO_PER_UNIT, parse_quantity
 
 _BINARY_SUFFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL_SUFFIXES = {-9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+_EXPONENTS = {suffix: exponent for exponent, suffix in _DECIMAL_SUFFIXES.items()}
+_PARTS = re.compile(r"[+-]?0*([0-9]*)(?:\.([0-9]*))?([eE][+-]?[0-9]+|[KMGTPE]i|[numkMGTPE]?)")
+_FINEST, _DIGITS_MAX, _BINARY_DIGITS_MAX = -9, 18, 14
 _BINARY, _DECIMAL, _EXPONENT = "binary", "decimal", "exponent"
 
 
 @lru_cache(maxsize=65_536, typed=True)
 def canonical(raw: RawQuantity) -> str:
     """The quantity as the server writes it. Raises ValueError."""
-    return written(parse_quantity(raw), like=raw)
+    nano = parse_quantity(raw)
+    return str(raw) if _is_kept(str(raw)) else written(nano, like=raw)
 
 
 @lru_cache(maxsize=65_536, typed=True)
 def canonical_amount(raw: RawQuantity) -> str:
     """As `canonical`, for an amount of a resource: finer than a thousandth is rounded up."""
     nano = parse_quantity(raw)
+    if _is_kept(str(raw)) and nano % NANO_PER_MILLI == 0:
+        return str(raw)
     return written(-(-nano // NANO_PER_MILLI) * NANO_PER_MILLI, like=raw)
+
+
+def _is_kept(text: str) -> bool:
+    """Whether the server leaves the text alone: it is short enough for it to see that it need not be rewritten."""
+    # Upstream: apimachinery/pkg/api/resource/quantity.go ParseQuantity (v1.36).
+    found = _PARTS.fullmatch(text)
+    if found is None:
+        return False
+    whole, fraction, suffix = found[1] or "0", found[2] or "", found[3]
+    if suffix.endswith("i"):
+        bits = 10 * _BINARY_SUFFIXES.index(suffix)
+        return not fraction and len(whole) + bits * 3 // 10 <= _BINARY_DIGITS_MAX and int(whole) & 7 != 0
+    exponent = int(suffix[1:]) if suffix[1:] else _EXPONENTS[suffix]
+    scale, digits = exponent - len(fraction), whole + fraction
+    is_whole_step = scale >= _FINEST and scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
+    return len(digits) <= _DIGITS_MAX and is_whole_step
 
 
 def written(nano: int, *, like: RawQuantity = "") -> str:

@@ -10,12 +10,12 @@ and times get their one way of being written. That the types are right is checke
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.documents import Document, Sparse
 from bayplan.apiserver.admitting.quantities import canonical, canonical_amount
 from bayplan.apiserver.schema.messages import ZERO_OF_SCALAR, Field, message
+from bayplan.apiserver.schema.versions import cached_by_version
 from bayplan.model.timestamps import format_time, parse_time
 
 _LEFT_OUT = object()
@@ -40,6 +40,7 @@ def in_wire_form(document: Document, message_name: str) -> Document:
 
 def _written(document: Document, form: _Form) -> Document:
     made: Document = {}
+    emptied = [*document.emptied] if isinstance(document, Sparse) else []
     actions = form.actions
     for name, value in document.items():
         if value is not None:
@@ -48,15 +49,19 @@ def _written(document: Document, form: _Form) -> Document:
                 kept = action(value)
                 if kept is not _LEFT_OUT:
                     made[name] = kept
+                elif isinstance(value, list | dict):
+                    emptied.append(name)
+    if emptied:
+        made = Sparse(made, frozenset(emptied))
     for name, make in form.always:
         if name not in made:
             made[name] = make()
     return made
 
 
-@cache
+@cached_by_version
 def _form(message_name: str) -> _Form:
-    fields = message(message_name).fields
+    fields = {name: field for name, field in message(message_name).fields.items() if not field.is_off}
     actions = {name: _action(field) for name, field in fields.items()}
     always = tuple((name, _absent(field)) for name, field in fields.items() if field.always_present)
     return _Form(actions, always)
@@ -110,7 +115,7 @@ def empty_as_null(document: Document, message_name: str) -> None:
             empty_as_null(value, below)
 
 
-@cache
+@cached_by_version
 def _shown_containers(message_name: str) -> tuple[tuple[str, bool, str], ...]:
     """Fields of a message that are, or contain, lists and maps that are always shown: name, whether it is one, type."""
     found = []

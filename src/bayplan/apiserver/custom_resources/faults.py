@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
+from bayplan.apiserver.admitting.internal_form import internal
+from bayplan.apiserver.admitting.validation.faults import shown as shown_as_json
 from bayplan.apiserver.json_paths import value_text
 from bayplan.store.errors import (
     DUPLICATE,
@@ -23,6 +25,8 @@ from bayplan.store.errors import (
 )
 
 TYPE_INVALID: Final = "FieldValueTypeInvalid"
+WHOLE: Final = "<nil>"
+"""Where a fault is that concerns the object as a whole."""
 
 
 def shown(value: Any) -> str:
@@ -33,11 +37,16 @@ def shown(value: Any) -> str:
 
 
 def _at(path: str) -> str:
-    return path.removeprefix(".") or "<nil>"
+    return path.removeprefix(".") or WHOLE
 
 
 def invalid(path: str, value: Any, detail: str) -> Cause:
     return field_cause(INVALID, _at(path), f"{shown(value)}: {detail}")
+
+
+def invalid_internal(path: str, part: dict[str, Any], type_name: str, detail: str) -> Cause:
+    """Of a part of a definition, which is shown as the server's own type."""
+    return field_cause(INVALID, _at(path), f"{shown_as_json(internal(part, type_name))}: {detail}")
 
 
 def invalid_part(path: str, detail: str) -> Cause:

@@ -116,3 +116,27 @@ def has_format(text: str, name: str) -> bool:
 def matches_pattern(text: str, pattern: str) -> bool:
     """Whether the pattern is found anywhere in the text; in time that grows with the text alone."""
     return by_library("matches", text, pattern) is True
+
+
+#: What RE2 calls a fault, and Go.
+_GO_WORDS = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+}
+
+
+def pattern_fault(pattern: str) -> str:
+    """What Go says of a pattern that is none; "" of one that is."""
+    found = by_library("matches", "", pattern)
+    if isinstance(found, bool):
+        return ""
+    words = str(found).partition("invalid regular expression: ")[2]
+    what, _, where = words.partition(": ")
+    if not where:
+        return "error parsing regexp: trailing backslash at end of expression: ``"
+    return f"error parsing regexp: {_GO_WORDS.get(what, what)}: `{where}`"

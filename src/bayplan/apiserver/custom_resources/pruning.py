@@ -24,6 +24,13 @@ def prune(document: dict[str, Any], schema: Schema) -> tuple[dict[str, Any], lis
     return _pruned(document, schema, "", unknown, is_object=True), sorted(unknown)
 
 
+def has_unknown_fields(value: Any, schema: Schema) -> bool:
+    """Whether pruning would take something out of a value that is no object of its own."""
+    unknown: list[str] = []
+    _pruned(value, schema, "", unknown)
+    return bool(unknown)
+
+
 def _pruned(value: Any, schema: Schema | None, path: str, unknown: list[str], *, is_object: bool = False) -> Any:
     if isinstance(value, dict):
         return _pruned_object(value, schema, path, unknown, is_object=is_object)

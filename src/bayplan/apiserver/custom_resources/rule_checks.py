@@ -7,14 +7,12 @@ what is refused here, upstream refuses, but it also refuses some rules whose cos
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from bayplan.apiserver.custom_resources import faults
-from bayplan.apiserver.custom_resources.definitions import Definition
 from bayplan.apiserver.custom_resources.rules import escaped
 from bayplan.apiserver.custom_resources.structural import Schema
 from bayplan.model.cel.environment import new_environment
@@ -35,6 +33,7 @@ from bayplan.store.errors import Cause
 _REQUEST_BYTES: Final = 3 * 1024 * 1024
 _RULE_COST_MAX: Final = 10_000_000
 _MANY_TIMES: Final = 100.0
+_RULE: Final = "ValidationRule"
 
 _ROOT: Final = Schema(
     {
@@ -56,42 +55,37 @@ _TEXTS: Final = {"byte": "BYTES", "date": "TIMESTAMP", "datetime": "TIMESTAMP", 
 _DYN: Final = ("DYN",)
 
 
-def rule_causes(definition: Definition) -> list[Cause]:
-    """What is wrong with the rules in all schemas of a definition."""
-    versions = definition["spec"]["versions"]
-    schemas = [(version.get("schema") or {}).get("openAPIV3Schema") or {} for version in versions]
-    if all(schema == schemas[0] for schema in schemas):
-        schemas, paths = schemas[:1], ["spec.validation.openAPIV3Schema"]
-    else:
-        paths = [f"spec.versions[{position}].schema.openAPIV3Schema" for position in range(len(schemas))]
-    found = zip(schemas, paths, strict=True)
-    return [cause for schema, path in found for cause in _causes(Schema(schema), path, 1, is_root=True)]
+def rule_causes(schema: Mapping[str, Any], path: str, faulty: Collection[str] = ()) -> list[Cause]:
+    """What is wrong with the rules in a schema; rules around a fault of the schema itself are left alone."""
+    return [*_causes(Schema(schema), path, 1, faulty, is_root=True)]
 
 
-def _causes(schema: Schema, path: str, times: int | None, *, is_root: bool = False) -> Iterator[Cause]:
+def _causes(
+    schema: Schema, path: str, times: int | None, faulty: Collection[str], *, is_root: bool = False
+) -> Iterator[Cause]:
     """Of a schema that applies to as many values as `times` says; None if nothing bounds them."""
     if not schema.has_rules:
         return
+    more = schema.source.get("maxProperties")
+    if schema.additional is not None:
+        bound = None if times is None or more is None else times * more
+        yield from _causes(schema.additional, f"{path}.additionalProperties", bound, faulty)
+    for name, inner in schema.properties.items():
+        yield from _causes(inner, f"{path}.properties[{name}]", times, faulty)
+    if schema.items is not None:
+        most = schema.source.get("maxItems")
+        bound = None if times is None or most is None else times * most
+        yield from _causes(schema.items, f"{path}.items", bound, faulty)
+    if any(fault.startswith(path) for fault in faulty):
+        return
     for position, rule in enumerate(schema.rules):
         yield from _rule_causes(schema, rule, f"{path}.x-kubernetes-validations[{position}]", times, is_root=is_root)
-    for name, inner in schema.properties.items():
-        yield from _causes(inner, f"{path}.properties[{name}]", times)
-    for inside, part, bound in ((schema.items, "items", "maxItems"), (schema.additional, _MORE, "maxProperties")):
-        if inside is not None:
-            most = schema.source.get(bound)
-            yield from _causes(inside, f"{path}.{part}", None if times is None or most is None else times * most)
-
-
-_MORE: Final = "additionalProperties"
 
 
 def _rule_causes(
     schema: Schema, rule: Mapping[str, Any], path: str, times: int | None, *, is_root: bool
 ) -> Iterator[Cause]:
     text = str(rule.get("rule", ""))
-    if not text.strip():
-        yield faults.required(f"{path}.rule", "rule is not specified")
-        return
     kind = _DYN if schema.is_embedded or is_root else _kind_of(schema)
     tree, fault = _checked(text, kind, is_optional=bool(rule.get("optionalOldSelf")))
     if tree is not None:
@@ -101,12 +95,12 @@ def _rule_causes(
             yield faults.forbidden(f"{path}.rule", _too_much(cost / _RULE_COST_MAX))
         fault = fault or _undefined_field(text, tree, schema, is_root=is_root)
     if fault:
-        yield faults.invalid_part(f"{path}.rule", f"{_go_rule(rule)}: {fault}")
+        yield faults.invalid_internal(f"{path}.rule", {**rule}, _RULE, fault)
     message = rule.get("messageExpression")
     if message:
         _, fault = _checked(message, kind, is_optional=bool(rule.get("optionalOldSelf")), wanted="string")
         if fault:
-            yield faults.invalid_part(f"{path}.messageExpression", f"{_go_rule(rule)}: messageExpression {fault}")
+            yield faults.invalid_internal(f"{path}.messageExpression", {**rule}, _RULE, f"messageExpression {fault}")
 
 
 def _too_much(factor: float) -> str:
@@ -115,25 +109,6 @@ def _too_much(factor: float) -> str:
         f"estimated rule cost exceeds budget by factor of {shown} (try simplifying the rule, or adding maxItems, "
         "maxProperties, and maxLength where arrays, maps, and strings are declared)"
     )
-
-
-def _go_rule(rule: Mapping[str, Any]) -> str:
-    """As Go prints the rule."""
-    texts = {name: json.dumps(str(rule.get(field) or ""), ensure_ascii=False) for name, field in _GO_TEXTS.items()}
-    reason = "(*apiextensions.FieldValueErrorReason)(nil)"
-    return (
-        f"apiextensions.ValidationRule{{Rule:{texts['Rule']}, Message:{texts['Message']}, "
-        f"MessageExpression:{texts['MessageExpression']}, Reason:{reason}, FieldPath:{texts['FieldPath']}, "
-        "OptionalOldSelf:(*bool)(nil)}"
-    )
-
-
-_GO_TEXTS: Final = {
-    "Rule": "rule",
-    "Message": "message",
-    "MessageExpression": "messageExpression",
-    "FieldPath": "fieldPath",
-}
 
 
 # -- compiling

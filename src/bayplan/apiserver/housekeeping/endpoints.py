@@ -26,6 +26,8 @@ from bayplan.store.deleting import Request
 SERVICES: Final = built_in("", "services")
 ENDPOINTS: Final = built_in("", "endpoints")
 SLICES: Final = built_in("discovery.k8s.io", "endpointslices")
+_MADE: Final = frozenset({ENDPOINTS.qualified_resource, SLICES.qualified_resource})
+"""What comes back if somebody deletes it."""
 _HEADLESS: Final = "service.kubernetes.io/headless"
 _CHANGED: Final = "endpoints.kubernetes.io/last-change-trigger-time"
 _MANAGED: Final = "endpoints.kubernetes.io/managed-by"
@@ -51,6 +53,11 @@ class ServiceEndpoints:
                 self._services[key] = selector
                 self._due[key] = None
             if change.type == DELETED:
+                self._due[key] = None
+        elif change.type == DELETED and change.resource in _MADE:
+            labels = change.new.document["metadata"].get("labels") or {}
+            key = (change.new.namespace, labels.get(SERVICE_NAME, change.new.name))
+            if key in self._services:
                 self._due[key] = None
         elif change.resource == "pods" and self._services and _may_matter(change):
             self._note_pod(change)
@@ -102,7 +109,7 @@ def _write(registry: Registry, service: Document, now: int) -> None:
             "apiVersion": SLICES.api_version,
             "kind": SLICES.kind,
             "addressType": "IPv4",
-            "endpoints": [_endpoint(pod) for pod in group] or None,
+            "endpoints": [_endpoint(service, pod) for pod in group] or None,
             "ports": _ports(service, group) or None,
         }
         for group in groups or [[]]
@@ -199,15 +206,21 @@ def _is_ready(pod: Document) -> bool:
     return any(known.get("type") == READY and known.get("status") == TRUE for known in conditions)
 
 
+def _is_published(service: Document, pod: Document) -> bool:
+    """Whether clients are to be sent to the pod."""
+    if service["spec"].get("publishNotReadyAddresses"):
+        return True
+    return _is_ready(pod) and "deletionTimestamp" not in pod["metadata"]
+
+
 def _target(pod: Document) -> Document:
     metadata = pod["metadata"]
     return {"kind": "Pod", "namespace": metadata["namespace"], "name": metadata["name"], "uid": metadata["uid"]}
 
 
-def _endpoint(pod: Document) -> Document:
+def _endpoint(service: Document, pod: Document) -> Document:
     is_ending = "deletionTimestamp" in pod["metadata"]
-    ready = _is_ready(pod)
-    conditions = {"ready": ready and not is_ending, "serving": ready, "terminating": is_ending}
+    conditions = {"ready": _is_published(service, pod), "serving": _is_ready(pod), "terminating": is_ending}
     made = {"addresses": [pod["status"]["podIP"]], "conditions": conditions, "targetRef": _target(pod)}
     return {**made, "nodeName": pod["spec"]["nodeName"]} if pod["spec"].get("nodeName") else made
 
@@ -215,7 +228,7 @@ def _endpoint(pod: Document) -> Document:
 def _subset(service: Document, pods: list[Document]) -> Document:
     addresses: dict[str, list[Document]] = {"addresses": [], "notReadyAddresses": []}
     for pod in pods:
-        which = "addresses" if _is_ready(pod) and "deletionTimestamp" not in pod["metadata"] else "notReadyAddresses"
+        which = "addresses" if _is_published(service, pod) else "notReadyAddresses"
         node = {"nodeName": pod["spec"]["nodeName"]} if pod["spec"].get("nodeName") else {}
         addresses[which].append({"ip": pod["status"]["podIP"], **node, "targetRef": _target(pod)})
     made: Document = {which: found for which, found in addresses.items() if found}

@@ -1,7 +1,8 @@
-"""Claims, volumes and pod groups that are in use outlive their deletion.
+"""Claims, volumes, classes of volume attributes and pod groups that are in use outlive their deletion.
 
 A claim bears a finalizer from its creation: it is taken off when the claim is being deleted and no pod that has not
-ended uses it. The same holds for a volume and the claim that it is bound to, and for a pod group and its pods.
+ended uses it. The same holds for a volume and the claim that it is bound to, for a class and what has its attributes,
+and for a pod group and its pods.
 """
 
 from __future__ import annotations
@@ -12,17 +13,24 @@ from typing import Final
 from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import PODS, Registry
+from bayplan.apiserver.registry.versions import storage_name
 from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.model.pod import FINISHED_PHASES
-from bayplan.model.well_known import GROUP_PROTECTION, PV_PROTECTION, PVC_PROTECTION
+from bayplan.model.well_known import GROUP_PROTECTION, PV_PROTECTION, PVC_PROTECTION, VAC_PROTECTION
 from bayplan.store import ApiError
 
 CLAIMS: Final = built_in("", "persistentvolumeclaims")
 VOLUMES: Final = built_in("", "persistentvolumes")
+CLASSES: Final = built_in("storage.k8s.io", "volumeattributesclasses")
+_RESOURCES: Final = {storage_name(resource): resource for resource in (CLAIMS, VOLUMES, CLASSES)}
+_FINALIZERS: Final = {
+    storage_name(CLAIMS): PVC_PROTECTION,
+    storage_name(VOLUMES): PV_PROTECTION,
+    storage_name(CLASSES): VAC_PROTECTION,
+}
 _GROUPS: Final = "podgroups.scheduling.k8s.io"
-_FINALIZERS: Final = {CLAIMS.plural: PVC_PROTECTION, VOLUMES.plural: PV_PROTECTION}
 
 
 class VolumeProtection:
@@ -35,6 +43,7 @@ class VolumeProtection:
 
     def observe(self, change: Change) -> None:
         if change.resource in _FINALIZERS:
+            # A claim or volume that changes may have been the last with a class's attributes.
             key = (change.resource, change.new.namespace, change.new.name)
             metadata = change.new.document["metadata"]
             if "deletionTimestamp" in metadata and _FINALIZERS[change.resource] in (metadata.get("finalizers") or ()):
@@ -49,11 +58,11 @@ class VolumeProtection:
         if not self._has_news or not self._waiting:
             return
         self._has_news = False
-        for plural, namespace, name in [*self._waiting]:
-            resource = CLAIMS if plural == CLAIMS.plural else VOLUMES
+        for stored_as, namespace, name in [*self._waiting]:
+            resource = _RESOURCES[stored_as]
             document = registry.find(resource, namespace, name)
             if document is not None and not _is_used(registry, resource, document):
-                _release(registry, resource, document, _FINALIZERS[plural], now)
+                _release(registry, resource, document, _FINALIZERS[stored_as], now)
 
 
 class GroupProtection:
@@ -100,6 +109,9 @@ def _is_used(registry: Registry, resource: Resource, document: Document) -> bool
     metadata = document["metadata"]
     if resource is VOLUMES:
         return bool(document.get("status", {}).get("phase") == "Bound")
+    if resource is CLASSES:
+        holders = [*registry.list(CLAIMS, ""), *registry.list(VOLUMES, "")]
+        return any(metadata["name"] in _classes_of(holder) for holder in holders)
     return any(
         _uses(pod, metadata["name"])
         for pod in registry.list(PODS, metadata["namespace"])
@@ -110,6 +122,17 @@ def _is_used(registry: Registry, resource: Resource, document: Document) -> bool
 def _uses(pod: Document, claim: str) -> bool:
     volumes = pod.get("spec", {}).get("volumes") or ()
     return any((volume.get("persistentVolumeClaim") or {}).get("claimName") == claim for volume in volumes)
+
+
+def _classes_of(holder: Document) -> tuple[str | None, ...]:
+    """The classes of attributes that a claim or a volume has, had, or is to get."""
+    spec, status = holder.get("spec") or {}, holder.get("status") or {}
+    changing = status.get("modifyVolumeStatus") or {}
+    return (
+        spec.get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        changing.get("targetVolumeAttributesClassName"),
+    )
 
 
 def _release(registry: Registry, resource: Resource, document: Document, protection: str, now: int) -> None:

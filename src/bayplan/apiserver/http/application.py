@@ -27,6 +27,7 @@ from bayplan.apiserver.http.tokens import Tokens
 from bayplan.apiserver.http.watching import Watch, watch
 from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.schema.versions import serving
 from bayplan.config.releases import DEFAULT_RELEASE, KubernetesRelease
 from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
 
@@ -70,11 +71,16 @@ class Application:
         self.registry = registry
         self._tokens = Tokens(token, registry)
         self._clock = clock
+        self._release = release
         self._with_metrics = with_metrics
         self._information = Information(registry, address, release, METRICS if with_metrics else ())
         self._watches: set[Watch] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with serving(self._release.version):
+            await self._respond(scope, receive, send)
+
+    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http"
         request = request_of(scope)
         try:

@@ -25,7 +25,8 @@ from bayplan.apiserver.schema.openapi_operations import CONNECTIONS
 from bayplan.apiserver.storage.entries import Document, encode_json
 from bayplan.apiserver.tables.autoscaling import SCALES
 from bayplan.apiserver.tables.building import one_row_table
-from bayplan.store.errors import BadRequest, InternalError, MethodNotAllowed, NotImplementedHere
+from bayplan.store.errors import BadRequest, Conflict, InternalError, MethodNotAllowed, NotImplementedHere
+from bayplan.store.rules import storage_key
 
 Handler: TypeAlias = Callable[[Registry, Request, Target, Form, int], Answer]
 
@@ -80,8 +81,16 @@ def bind(registry: Registry, request: Request, target: Target, form: Form, now: 
         raise InternalError("target.name: Required value")
     annotations = metadata.get("annotations") or {}
     registry.check_subresource(PODS, target.namespace, name, "binding", binding, options)
+    _check_version(registry, target.namespace, name, metadata.get("resourceVersion") or "")
     registry.bind(target.namespace, name, node_name, metadata.get("uid", ""), annotations, options, now)
     return Answer(201, _SUCCESS)
+
+
+def _check_version(registry: Registry, namespace: str, name: str, wanted: str) -> None:
+    """A Binding may say which version of the pod it was made for."""
+    found = registry.entry(PODS, namespace, name).document["metadata"]["resourceVersion"] if wanted else ""
+    if wanted != found:
+        raise Conflict.other_version(PODS, storage_key(PODS.plural, namespace, name), name, wanted, found)
 
 
 def _evict(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:  # noqa: ARG001

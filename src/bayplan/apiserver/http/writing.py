@@ -31,7 +31,7 @@ from bayplan.apiserver.patching.decoding import (
     shown_patch,
     undecodable_patch,
 )
-from bayplan.apiserver.patching.json_patch import apply_json_patch
+from bayplan.apiserver.patching.json_patch import apply_json_patch, unknown_members
 from bayplan.apiserver.patching.merge_patch import apply_merge_patch
 from bayplan.apiserver.patching.strategic_merge import apply_strategic_merge_patch
 from bayplan.apiserver.registry.options import WriteOptions
@@ -146,6 +146,8 @@ def patched_by(
     """What the patch in the body makes of a document, checked like a body."""
     change, media = _patch_change(request, expected), media_type(request)
     message = None if custom is not None else message_of(expected.api_version, expected.kind)
+    is_strict = media == JSON_PATCH and validation != "Ignore"
+    unknown = unknown_members(_patch_content(request.body)) if is_strict else ()
 
     def patched(document: Document) -> Decoded:
         made = change(document)
@@ -156,11 +158,15 @@ def patched_by(
             except Inconvertible as fault:
                 raise undecodable_patch(shown_patch(parse_json(request.body)), str(fault)) from None
         try:
-            return checked_document(made, expected, validation, None, custom)
+            decoded = checked_document(made, expected, validation, None, custom)
         except WrongType as error:
             if message is None:
                 raise
             raise undecodable_patch(patched_text(document, made, message), error.fault) from None
+        if unknown and validation == "Strict" and message is not None:
+            text = f"strict decoding error: {', '.join(unknown)}"
+            raise undecodable_patch(patched_text(document, made, message), text)
+        return decoded._replace(warnings=(*unknown, *decoded.warnings))
 
     return patched
 

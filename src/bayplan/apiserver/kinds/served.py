@@ -28,6 +28,7 @@ from bayplan.apiserver.kinds.authorization.reviews import (
 from bayplan.apiserver.kinds.autoscaling.autoscalers import AUTOSCALER, AUTOSCALER_V1
 from bayplan.apiserver.kinds.batch.jobs import CRON_JOB, JOB
 from bayplan.apiserver.kinds.certificates.signing_requests import CERTIFICATE_SIGNING_REQUEST
+from bayplan.apiserver.kinds.certificates.trust_bundles import CLUSTER_TRUST_BUNDLE, POD_CERTIFICATE_REQUEST
 from bayplan.apiserver.kinds.contract import Kind, StorageForm
 from bayplan.apiserver.kinds.coordination.leases import LEASE
 from bayplan.apiserver.kinds.core.configuration import CONFIG_MAP, SECRET, SERVICE_ACCOUNT
@@ -47,7 +48,7 @@ from bayplan.apiserver.kinds.node.runtime_classes import RUNTIME_CLASS
 from bayplan.apiserver.kinds.policy.budgets import POD_DISRUPTION_BUDGET
 from bayplan.apiserver.kinds.rbac.roles import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING
 from bayplan.apiserver.kinds.resource.claims import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
-from bayplan.apiserver.kinds.resource.devices import DEVICE_CLASS, RESOURCE_SLICE
+from bayplan.apiserver.kinds.resource.devices import DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE
 from bayplan.apiserver.kinds.scheduling.pod_groups import POD_GROUP, WORKLOAD
 from bayplan.apiserver.kinds.scheduling.priority_classes import PRIORITY_CLASS
 from bayplan.apiserver.kinds.storage.classes import STORAGE_CLASS, VOLUME_ATTRIBUTES_CLASS
@@ -79,6 +80,8 @@ KINDS: Final = (
     JOB,
     CRON_JOB,
     CERTIFICATE_SIGNING_REQUEST,
+    CLUSTER_TRUST_BUNDLE,
+    POD_CERTIFICATE_REQUEST,
     LEASE,
     CONFIG_MAP,
     SECRET,
@@ -115,6 +118,7 @@ KINDS: Final = (
     RESOURCE_CLAIM,
     RESOURCE_CLAIM_TEMPLATE,
     DEVICE_CLASS,
+    DEVICE_TAINT_RULE,
     RESOURCE_SLICE,
     PRIORITY_CLASS,
     POD_GROUP,

@@ -148,13 +148,22 @@ def _text(new: Any, old: Any, kind: Message | None) -> str:
         )
         return "{" + ",".join(members) + "}"
     if isinstance(new, list) and isinstance(old, list):
-        return "[" + ",".join(_text(item, _same(item, old), kind) for item in new) + "]"
+        return (
+            "["
+            + ",".join(_text(item, _same(item, old, _at(place, old, new)), kind) for place, item in enumerate(new))
+            + "]"
+        )
     return _dumped(_sorted(new))
 
 
-def _same(item: Any, old: list[Any]) -> Any:
-    """The very item among old ones, or None."""
-    return next((one for one in old if one is item), None)
+def _at(place: int, old: list[Any], new: list[Any]) -> Any:
+    """What stood there before, if nothing came in or went."""
+    return old[place] if len(old) == len(new) else None
+
+
+def _same(item: Any, old: list[Any], otherwise: Any) -> Any:
+    """The very item among old ones, or else what is given."""
+    return next((one for one in old if one is item), otherwise)
 
 
 def _kind_below(kind: Message | None, name: str) -> Message | None:
@@ -177,7 +186,7 @@ def _in_order(value: Any, kind: Message | None) -> Any:
     if kind is None:
         return _sorted(value)
     made = {}
-    for name, field in kind.fields.items():
+    for name, field in _fields(kind).items():
         if name in value:
             below = message(field.type) if field.is_message else None
             item = value[name]
@@ -186,6 +195,12 @@ def _in_order(value: Any, kind: Message | None) -> Any:
             else:
                 made[name] = _in_order(item, below)
     return made
+
+
+def _fields(kind: Message) -> dict[str, Field]:
+    """Fields in Go's order: an object inside of another begins with its kind, and then its version."""
+    own = [name for name in ("kind", "apiVersion") if name in kind.fields and not kind.fields[name].number]
+    return {name: kind.fields[name] for name in (*own, *kind.fields)}
 
 
 def _dumped(value: Any) -> str:

@@ -14,6 +14,7 @@ from bayplan.apiserver.patching.go_values import json_kind
 from bayplan.store.errors import BadRequest, RequestEntityTooLarge, Unprocessable
 
 MAX_OPERATIONS = 10_000
+_MEMBERS = frozenset({"op", "path", "from", "value"})
 _INDEX = re.compile(r"[+-]?[0-9]+")
 
 _Change = Callable[[Any, str], Any]
@@ -38,6 +39,8 @@ def _checked(patch: Any) -> list[dict[str, Any]]:
     if not isinstance(patch, list):
         raise _undecodable(patch, "Go value of type []handlers.jsonPatchOp")
     for operation in patch:
+        if operation is None:
+            raise Unprocessable
         if not isinstance(operation, dict):
             raise _undecodable(operation, "Go value of type handlers.jsonPatchOp")
         for name in ("op", "path", "from"):
@@ -49,6 +52,18 @@ def _checked(patch: Any) -> list[dict[str, Any]]:
             f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(patch)}"
         )
     return patch
+
+
+def unknown_members(patch: Any) -> tuple[str, ...]:
+    """What operations have that no operation knows, as strict decoding words it."""
+    operations = patch if isinstance(patch, list) else ()
+    return tuple(
+        f'json patch unknown field "[{place}].{name}"'
+        for place, operation in enumerate(operations)
+        if isinstance(operation, dict)
+        for name in operation
+        if name not in _MEMBERS
+    )
 
 
 def _undecodable(value: Any, target: str) -> BadRequest:

@@ -28,6 +28,9 @@ from bayplan.model.cel.values import CelError, Lazy
 BUDGET: Final = 10_000_000
 MATCH_BUDGET: Final = 2_500_000
 ANYTHING: Final = "any"
+_UNDECLARED: Final = re.compile(
+    r"ERROR: <input>:(\d+):(\d+): undeclared reference to '([\w.]+)' \(in container ''\)\n \| ([^\n]*)\n \| (\.*)\^"
+)
 _STRUCT: Final = re.compile(r"(undefined field '[^']*') not found in struct '[^']*'")
 _GO_NAMES: Final = {"null": "null_type"}
 _TYPE_WORD: Final = re.compile(r"\b(?:BOOL|BYTES|DOUBLE|DURATION|DYN|INT|LIST|MAP|NULL|STRING|TIMESTAMP|UINT)\b")
@@ -127,7 +130,15 @@ class Compiler:
 def library_words(text: str) -> str:
     """What is wrong with an expression, in the words of upstream's library rather than this one's."""
     text = text.removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
-    return _STRUCT.sub(r"\1", text)
+    return _UNDECLARED.sub(_named_by_its_beginning, _STRUCT.sub(r"\1", text))
+
+
+def _named_by_its_beginning(found: re.Match[str]) -> str:
+    """Upstream's library says of `a.b` that it does not know `a`, and points there."""
+    line, column, name, text, dots = found.groups()
+    first, before = name.partition(".")[0], len(name.rpartition(".")[0])
+    place = f"ERROR: <input>:{line}:{int(column) - before}"
+    return f"{place}: undeclared reference to '{first}' (in container '')\n | {text}\n | {dots[before:]}^"
 
 
 def _go_type(name: str) -> str:

@@ -6,12 +6,12 @@ Upstream: pkg/apis/admissionregistration/validation/validation.go (v1.36).
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import urlsplit
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.validation.client_configs import REVIEW_VERSIONS, check_client, check_review_versions
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
-from bayplan.apiserver.admitting.validation.names import dns1035_faults, port_number_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import subdomain_faults
 from bayplan.apiserver.policies.checking import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
@@ -23,7 +23,6 @@ from bayplan.apiserver.policies.expressions import Compiler, Declared
 from bayplan.model.names import label_key_faults
 
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
-_VERSIONS: Final = ("v1", "v1beta1")
 _CONDITIONS_MAX: Final = 64
 _SECONDS_MAX: Final = 30
 _NAME_PARTS: Final = 3
@@ -34,7 +33,11 @@ def check_webhooks(configuration: Document, faults: Faults) -> None:
     for position, webhook in enumerate(configuration.get("webhooks") or ()):
         path = f"webhooks[{position}]"
         _check_webhook(webhook, faults, path)
-        _check_versions(webhook.get("admissionReviewVersions") or [], faults, f"{path}.admissionReviewVersions")
+        versions, text = (
+            webhook.get("admissionReviewVersions") or [],
+            f"must specify one of {', '.join(REVIEW_VERSIONS)}",
+        )
+        check_review_versions(versions, faults, f"{path}.admissionReviewVersions", text)
         if webhook["name"] and webhook["name"] in names:
             faults.duplicate(f"{path}.name", webhook["name"])
         names.add(webhook["name"])
@@ -57,7 +60,7 @@ def _check_webhook(webhook: Document, faults: Faults, path: Path) -> None:
     for field in ("namespaceSelector", "objectSelector"):
         check_label_selector(webhook.get(field), faults, f"{path}.{field}")
     faults.supported(f"{path}.reinvocationPolicy", webhook.get("reinvocationPolicy"), REINVOCATIONS)
-    _check_client(webhook["clientConfig"], faults, f"{path}.clientConfig")
+    check_client(webhook["clientConfig"], faults, f"{path}.clientConfig")
     _check_conditions(webhook.get("matchConditions") or [], faults, f"{path}.matchConditions")
 
 
@@ -68,40 +71,6 @@ def _check_name(name: str, faults: Faults, path: Path) -> None:
         faults.invalid(path, name, ",".join(subdomain_faults(name)))
     elif name.count(".") < _NAME_PARTS - 1:
         faults.invalid(path, name, "should be a domain with at least three segments separated by dots")
-
-
-def _check_client(client: Document, faults: Faults, path: Path) -> None:
-    url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        faults.required(path, "exactly one of url or service is required")
-    elif url is not None:
-        _check_url(url, faults, f"{path}.url")
-    else:
-        _check_service(service or {}, faults, f"{path}.service")
-
-
-def _check_url(url: str, faults: Faults, path: Path) -> None:
-    form = "; desired format: https://host[/path]"
-    parts = urlsplit(url)
-    if parts.scheme != "https":
-        faults.invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{form}")
-    if not parts.netloc:
-        faults.invalid(path, parts.netloc, f"host must be specified{form}")
-    if parts.username is not None:
-        faults.invalid(path, parts.username, f"user information is not permitted in the URL{form}")
-    if parts.fragment:
-        faults.invalid(path, parts.fragment, f"fragments are not permitted in the URL{form}")
-    if parts.query:
-        faults.invalid(path, parts.query, f"query parameters are not permitted in the URL{form}")
-
-
-def _check_service(service: Document, faults: Faults, path: Path) -> None:
-    for field in ("name", "namespace"):
-        if not service.get(field):
-            faults.required(f"{path}.{field}", f"service {field} is required")
-    port = service.get("port")
-    if port is not None and port_number_faults(port):
-        faults.invalid(f"{path}.port", port, "port is not valid: " + ", ".join(port_number_faults(port)))
 
 
 def _check_conditions(conditions: list[Document], faults: Faults, path: Path) -> None:
@@ -116,18 +85,3 @@ def _check_conditions(conditions: list[Document], faults: Faults, path: Path) ->
         if name and name in names:
             faults.duplicate(f"{at}.name", name)
         names.add(name)
-
-
-def _check_versions(versions: list[str], faults: Faults, path: Path) -> None:
-    if not versions:
-        faults.required(path, f"must specify one of {', '.join(_VERSIONS)}")
-        return
-    seen: set[str] = set()
-    for position, version in enumerate(versions):
-        if version in seen:
-            faults.invalid(f"{path}[{position}]", version, "duplicate version")
-        else:
-            faults.all_invalid(f"{path}[{position}]", version, dns1035_faults(version))
-        seen.add(version)
-    if not seen & {*_VERSIONS}:
-        faults.invalid(path, versions, f"must include at least one of {', '.join(_VERSIONS)}")

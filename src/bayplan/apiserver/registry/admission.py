@@ -202,7 +202,8 @@ def _finish(kind: Kind, resource: Resource, made: Document, old: Document | None
 
 def _store_empty_as_null(resource: Resource, made: Document) -> None:
     described = message_of(resource.api_version, resource.kind)
-    if described is not None:
+    # Those are stored as JSON, and all others as protobuf, which knows no empty lists.
+    if described is not None and resource.group not in ("apiextensions.k8s.io", "apiregistration.k8s.io"):
         empty_as_null(made, described.name)
 
 

@@ -7,15 +7,18 @@ defaults admission sets, and which types custom resources have is decided elsewh
 The files are lists of types, a line for each field: `NUMBER NAME TYPE ATTRIBUTE=VALUE…`. `!` after the name: required;
 `+`: present even when empty. In front of the type: `*` may be absent, `[]` list, `{}` map from string. `~` instead of a
 name: the fields of that type appear among the fields of this one in JSON (in protobuf they are a message of their own).
-`_` in the values of an enum stands for a blank.
+`_` in the values of an enum stands for a blank. `gate=` is the feature gate that a field waits for. A folder such as
+`v1.37` has the types that are other ones from that version on.
 """
 
 import json
-from functools import cache
 from importlib import resources
 from typing import Any
 
 import msgspec
+
+from bayplan.apiserver.schema.versions import cached_by_version, later_than_first, served_version
+from bayplan.config.releases import RELEASES
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
 # API groups whose types are built in, and the first part of the names of their types.
@@ -93,6 +96,7 @@ class Field(msgspec.Struct, frozen=True):
     map_type: str = ""  # "" and "granular": merged key by key | "atomic"
     default: Any = msgspec.UNSET  # OpenAPI's; server-side apply needs it for keys of lists (a port's protocol: TCP)
     enum: tuple[str, ...] = ()  # values that OpenAPI lists for a text; validation has its own say
+    is_off: bool = False  # behind a feature gate that is off by default: it may be written, and nobody keeps it
     go_type: str = ""  # Go's name of a named type, as error messages show it: "v1.RestartPolicy"
 
     @property
@@ -121,14 +125,14 @@ class Message(msgspec.Struct, frozen=True):
     inlined: tuple[Inlined, ...] = ()
 
 
-@cache
+@cached_by_version
 def message(name: str) -> Message:
     """The type of this name; raises KeyError if there is none."""
     prefix, _, short_name = name.rpartition(".")
     return _parse_message(prefix, _texts_of(prefix)[short_name])
 
 
-@cache
+@cached_by_version
 def message_of(api_version: str, kind: str) -> Message | None:
     """The type of objects with this apiVersion and kind; None: not built in."""
     group, _, version = api_version.rpartition("/")
@@ -145,14 +149,17 @@ def message_names(prefix: str) -> list[str]:
     return [f"{prefix}.{short_name}" for short_name in _texts_of(prefix)]
 
 
-@cache
+@cached_by_version
 def _texts_of(prefix: str) -> dict[str, str]:
     """The lines of each type of a group version, by the type's short name; empty if there is no such group version."""
-    file = resources.files(__package__) / "data" / f"{prefix}.txt"
-    if not file.is_file():
-        return {}
-    texts = file.read_text(encoding="utf-8").split("\n\n")
-    return {text.split(maxsplit=1)[0]: text for text in texts}
+    texts: dict[str, str] = {}
+    folder = resources.files(__package__) / "data"
+    for place in (folder, *(folder / f"v{version}" for version in later_than_first(served_version()))):
+        file = place / f"{prefix}.txt"
+        if file.is_file():
+            paragraphs = file.read_text(encoding="utf-8").split("\n\n")
+            texts |= {text.split(maxsplit=1)[0]: text for text in paragraphs}
+    return texts
 
 
 def _parse_message(prefix: str, text: str) -> Message:
@@ -199,6 +206,7 @@ def _parse_field(prefix: str, number: int, name: str, type_text: str, attributes
         default=default,
         enum=tuple(value.replace("_", " ") for value in _words(attributes.get("enum", ""))),
         go_type=attributes.get("go", ""),
+        is_off="gate" in attributes and not RELEASES[served_version()].gates[attributes["gate"]].default,
     )
 
 

@@ -9,7 +9,6 @@ client that asks for it also takes JSON.
 import base64
 import json
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -18,6 +17,7 @@ from google.protobuf.message import Message as ProtobufMessage
 
 from bayplan.apiserver.schema.messages import Field, message, message_of
 from bayplan.apiserver.schema.protobuf_types import SPECIAL_PREFIX, class_of, own_fields
+from bayplan.apiserver.schema.versions import cached_by_version
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time
 
@@ -87,7 +87,7 @@ def _object(name: str, parsed: ProtobufMessage) -> Document:
     return found
 
 
-@cache
+@cached_by_version
 def _plan(name: str) -> dict[int, _FieldPlan]:
     """How to convert each field of a type, by its number."""
     whole = message(name)

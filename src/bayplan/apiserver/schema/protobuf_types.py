@@ -4,17 +4,16 @@ Takes the name of a message ("core.v1.Pod"); gives its class. Types with a JSON 
 are messages too, described in `data/special.txt`. Nothing is decoded here.
 """
 
-from functools import cache
-
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import Message as ProtobufMessage
 
 from bayplan.apiserver.schema.messages import GROUPS, SCALARS, SPECIAL_TYPES, Field, Message, message, message_names
+from bayplan.apiserver.schema.versions import cached_by_version
 
 SPECIAL_PREFIX = "special"
 GNOSTIC_PREFIX = "gnostic"  # messages of OpenAPI documents
 _PACKAGE = "bayplan.schema"
-_VERSIONS = ("v1", "v2")
+_VERSIONS = ("v1", "v2", "v1alpha3")
 _Types = descriptor_pb2.FieldDescriptorProto
 _SCALAR_TYPES = {
     "string": _Types.TYPE_STRING,
@@ -26,7 +25,7 @@ _SCALAR_TYPES = {
 }
 
 
-@cache
+@cached_by_version
 def class_of(name: str) -> type[ProtobufMessage]:
     descriptor = _pool().FindMessageTypeByName(f"{_PACKAGE}.{_flat(name)}")
     return message_factory.GetMessageClass(descriptor)
@@ -38,7 +37,7 @@ def own_fields(whole: Message) -> list[Field]:
     return [field for field in whole.fields.values() if field.number and field.name not in inlined]
 
 
-@cache
+@cached_by_version
 def _pool() -> descriptor_pool.DescriptorPool:
     """All types in one file, because they refer to each other across group versions in circles."""
     file = descriptor_pb2.FileDescriptorProto(name="bayplan/schema.proto", package=_PACKAGE, syntax="proto2")

@@ -1,12 +1,12 @@
 """The built-in resources: names, verbs and subresources, as discovery shows them.
 
-Gives all that a v1.36 server serves by default in discovery's order (RESOURCES), those that a feature gate adds
-(`resources_with`), and one by group, version and plural or by apiVersion and kind. Custom
-resources are `Resource`s too, made by whoever knows their definitions. What a verb does is not said here.
+Gives all that a v1.36 server serves by default in discovery's order (RESOURCES), those of another version or with a
+feature gate (`resources_with`), and one by group, version and plural or by apiVersion and kind. Custom resources are
+`Resource`s too, made by whoever knows their definitions. What a verb does is not said here.
 
 In `data/resources.txt` a group version's line is followed by its resources (indented: `PLURAL KIND SCOPE
 ATTRIBUTE=VALUE…`) and their subresources (indented further: `NAME KIND ATTRIBUTE=VALUE…`). `gate=NAME` after a group
-version: served where that gate is on.
+version: served where that gate is on. `since=1.37` after a resource or subresource: served from that version on.
 """
 
 import base64
@@ -16,6 +16,8 @@ from functools import cached_property
 from importlib import resources
 
 import msgspec
+
+from bayplan.apiserver.schema.versions import FIRST, later_than_first
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 SUBRESOURCE_VERBS = ("get", "patch", "update")
@@ -27,6 +29,7 @@ class Subresource(msgspec.Struct, frozen=True):
     verbs: tuple[str, ...] = SUBRESOURCE_VERBS
     group: str = ""  # with `version`: of the kind, where they are not those of the resource
     version: str = ""
+    since: str = ""  # the version of Kubernetes that serves it first; "": all that are known
 
 
 class Resource(msgspec.Struct, frozen=True, dict=True):  # a dict only for the cached properties
@@ -42,6 +45,7 @@ class Resource(msgspec.Struct, frozen=True, dict=True):  # a dict only for the c
     subresources: tuple[Subresource, ...] = ()
     stored_as: str = ""  # the apiVersion that a real server writes to its storage, if it is another one
     gate: str = ""  # the feature gate that it takes
+    since: str = ""  # as of a subresource
 
     @cached_property
     def api_version(self) -> str:
@@ -125,6 +129,7 @@ def _parse_resource(api_version: str, gate: str, words: list[str]) -> Resource:
         categories=_list_of(attributes, "categories"),
         stored_as=attributes.get("stored", ""),
         gate=gate,
+        since=attributes.get("since", ""),
     )
 
 
@@ -132,7 +137,7 @@ def _parse_subresource(words: list[str]) -> Subresource:
     name, kind, *pairs = words
     attributes = dict(pair.split("=", 1) for pair in pairs)
     group, _, version = attributes.get("api", "").rpartition("/")
-    return Subresource(name, kind, _verbs(attributes, SUBRESOURCE_VERBS), group, version)
+    return Subresource(name, kind, _verbs(attributes, SUBRESOURCE_VERBS), group, version, attributes.get("since", ""))
 
 
 def _verbs(attributes: dict[str, str], usual: tuple[str, ...]) -> tuple[str, ...]:
@@ -148,9 +153,18 @@ _BY_PLURAL = {(resource.group, resource.version, resource.plural): resource for 
 _BY_KIND = {(resource.api_version, resource.kind): resource for resource in _ALL}
 
 
-def resources_with(gates: Collection[str]) -> tuple[Resource, ...]:
-    """What is served where these feature gates are on."""
-    return tuple(resource for resource in _ALL if not resource.gate or resource.gate in gates)
+def resources_with(gates: Collection[str], version: str = FIRST) -> tuple[Resource, ...]:
+    """What a server of that version serves where these feature gates are on."""
+    known = {"", *later_than_first(version)}
+    served = (each for each in _ALL if each.since in known and (not each.gate or each.gate in gates))
+    return tuple(_without(each, [part for part in each.subresources if part.since not in known]) for each in served)
+
+
+def _without(resource: Resource, left_out: Collection[Subresource]) -> Resource:
+    if not left_out:
+        return resource
+    served = tuple(part for part in resource.subresources if part not in left_out)
+    return msgspec.structs.replace(resource, subresources=served)
 
 
 RESOURCES = resources_with(())

@@ -6,7 +6,6 @@ Values are not validated, only types; custom resources have their own schemas an
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from bayplan.apiserver.schema.type_faults import (
     faults_in_text,
     repeated_in_text,
 )
+from bayplan.apiserver.schema.versions import cached_by_version
 from bayplan.model.quantity import parse_quantity
 
 NO_FAULTS = TypeFaults()
@@ -59,7 +59,7 @@ def _keys_written(text: bytes) -> int:
     return text.count(b'":') - text.count(b'\\":')
 
 
-@cache
+@cached_by_version
 def _check_of_message(name: str) -> _Check:
     # Filled when first used, because types contain themselves.
     checks: dict[str, tuple[type | None, _Check]] = {}

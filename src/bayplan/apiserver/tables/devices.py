@@ -31,6 +31,7 @@ def _slice_cells(resource_slice: Document, now: int) -> Cells:
 
 
 DEVICE_CLASSES = Printer((NAME, AGE), named_age)
+DEVICE_TAINT_RULES = Printer((NAME, AGE), named_age)
 RESOURCE_CLAIM_TEMPLATES = Printer((NAME, AGE), named_age)
 RESOURCE_CLAIMS = Printer(
     (NAME, Column("State", "Whether the claim is pending, allocated, reserved, deleted."), AGE), _claim_cells

@@ -28,6 +28,8 @@ _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
 _ALWAYS_ALLOW = "AlwaysAllow"
 #: More pods than this noted as disrupted mean that the budget's controller does not keep up.
 _DISRUPTED_MAX = 2_000
+#: When to ask again about a budget that its controller has not looked at yet.
+_SOON_S = 10
 
 
 def ask_budgets(pod: Pod, budgets: Iterable[PodDisruptionBudget], now: int) -> PodDisruptionBudget | None:
@@ -88,7 +90,9 @@ def _disrupted(budget: PodDisruptionBudget, pod: Pod, now: int) -> PodDisruption
     name = budget.metadata.name
     if status.observed_generation < budget.metadata.generation:
         cause = Cause("DisruptionBudget", f"The disruption budget {name} is still being processed by the server.")
-        raise TooManyRequests(_REFUSED, causes=[cause])
+        refusal = TooManyRequests(_REFUSED, causes=[cause])
+        refusal.retry_after_s = _SOON_S
+        raise refusal
     if status.disruptions_allowed <= 0:
         raise _refusal(name, status)
     if len(status.disrupted_pods) > _DISRUPTED_MAX:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from tests.support.api_server import DEFINITIONS, TOYS, Api, toy, toy_definition
 from bayplan.apiserver.custom_resources.rule_checks import rule_causes
 
 Part = dict[str, Any]
+SCHEMA_PATH = "spec.validation.openAPIV3Schema"
 TEXTS = {"type": "array", "items": {"type": "string"}}
 TABLES = {"type": "array", "items": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}}}
 
@@ -31,7 +33,7 @@ def spec_with(rule: str, **more: Any) -> Part:
 
 
 def found(schema: Part) -> list[tuple[str, str]]:
-    return [(cause.field, cause.message) for cause in rule_causes(toy_definition(schema))]
+    return [(cause.field, cause.message) for cause in rule_causes(schema, SCHEMA_PATH)]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,8 @@ def test_rules_that_do_not(rule: str, fault: str) -> None:
         return
     ((field, message),) = causes
     assert field == "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule"
-    assert message.startswith(f'Invalid value: apiextensions.ValidationRule{{Rule:"{rule}", Message:"", ')
+    shown = json.dumps(rule).replace("&", "\\u0026").replace(">", "\\u003e")
+    assert message.startswith(f'Invalid value: {{"Rule":{shown},"Message":"","MessageExpression":"","Reason":null,')
     assert fault in message
 
 
@@ -110,6 +113,13 @@ def test_loops_over_unbounded_lists_cost_too_much(rule: str) -> None:
     ((field, message),) = found(spec_with(rule))
     assert field.endswith("x-kubernetes-validations[0].rule")
     assert message.startswith("Forbidden: estimated rule cost exceeds budget by factor of more than 100x (try simpl")
+
+
+def test_rules_around_a_fault_of_the_schema_are_left_alone() -> None:
+    schema = spec_with("self.nothing == 1")
+    path = f"{SCHEMA_PATH}.properties[spec]"
+    assert rule_causes(schema, SCHEMA_PATH, [f"{path}.properties[number].type"]) == []
+    assert len(rule_causes(schema, SCHEMA_PATH, [f"{SCHEMA_PATH}.properties[other].type"])) == 1
 
 
 def test_expressions_of_messages_must_be_texts() -> None:

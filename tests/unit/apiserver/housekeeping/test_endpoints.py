@@ -99,3 +99,24 @@ def test_a_slice_keeps_its_ports_when_another_goes() -> None:
     stage.delete(f"{PODS}/a?gracePeriodSeconds=0")
     (one,) = slices(stage)
     assert (one["metadata"]["name"], one["ports"][0]["port"]) == (kept, 9090)
+
+
+def test_they_come_back_when_somebody_deletes_them() -> None:
+    stage = staged()
+    run(stage, "a", ready=True)
+    (gone,) = slices(stage)
+    stage.delete(f"{SLICES}/{gone['metadata']['name']}")
+    (made,) = slices(stage)
+    stage.delete(f"{ENDPOINTS}/web")
+    assert made["metadata"]["uid"] != gone["metadata"]["uid"]
+    assert made["endpoints"] == gone["endpoints"]
+    assert stage.api.get(f"{ENDPOINTS}/web")["subsets"][0]["addresses"][0]["ip"] == "10.0.0.1"
+
+
+def test_a_service_may_publish_pods_that_are_not_ready() -> None:
+    stage = staged(publishNotReadyAddresses=True)
+    run(stage, "a", ready=False)
+    (subset,) = stage.api.get(f"{ENDPOINTS}/web")["subsets"]
+    assert [one["ip"] for one in subset["addresses"]] == ["10.0.0.1"]
+    (made,) = slices(stage)
+    assert made["endpoints"][0]["conditions"] == {"ready": True, "serving": False, "terminating": False}

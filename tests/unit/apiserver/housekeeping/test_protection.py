@@ -1,4 +1,4 @@
-"""Claims and volumes in use outlive their deletion."""
+"""Claims, volumes and classes of attributes in use outlive their deletion."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from bayplan.apiserver.housekeeping.protection import VolumeProtection
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 VOLUMES = "/api/v1/persistentvolumes"
+CLASSES = "/apis/storage.k8s.io/v1/volumeattributesclasses"
 STORAGE = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
 
@@ -33,3 +34,15 @@ def test_a_volume_that_is_bound_stays() -> None:
     assert stage.names(VOLUMES) == ["disk"]
     stage.patch(f"{VOLUMES}/disk/status", status={"phase": "Released"})
     assert stage.names(VOLUMES) == []
+
+
+def test_a_class_of_attributes_goes_after_its_last_claim() -> None:
+    stage = Stage([VolumeProtection()])
+    stage.post(CLASSES, metadata=named("gold"), driverName="x.example.com", parameters={"iops": "1"})
+    stage.post(CLASSES, metadata=named("unused"), driverName="x.example.com", parameters={"iops": "1"})
+    stage.post(CLAIMS, metadata=named("data"), spec={**STORAGE, "volumeAttributesClassName": "gold"})
+    stage.delete(f"{CLASSES}/gold")
+    stage.delete(f"{CLASSES}/unused")
+    assert stage.names(CLASSES) == ["gold"]
+    stage.delete(f"{CLAIMS}/data")
+    assert stage.names(CLASSES) == []

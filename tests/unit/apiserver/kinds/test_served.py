@@ -5,10 +5,11 @@ from __future__ import annotations
 from bayplan.apiserver.kinds.served import KINDS, kind_of
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.resources import resources_with
+from bayplan.apiserver.schema.versions import LATER, serving
 from bayplan.store.rules import RULES
 
-#: With all that gates add.
-RESOURCES = resources_with({"GenericWorkload"})
+#: With all that gates and later versions add.
+RESOURCES = resources_with({"GenericWorkload"}, LATER[-1])
 SERVED = {(resource.api_version, resource.kind): resource for resource in RESOURCES}
 
 
@@ -26,7 +27,8 @@ def test_subresources_that_are_checked_are_served() -> None:
 
 def test_fields_that_are_watched_exist() -> None:
     for kind in KINDS:
-        described = message_of(kind.api_version, kind.kind)
+        with serving(LATER[-1]):
+            described = message_of(kind.api_version, kind.kind)
         assert described is not None
         assert set(kind.watched or ()) <= set(described.fields), kind.kind
 

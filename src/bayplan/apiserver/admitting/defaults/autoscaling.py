@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.documents import Document, is_emptied
 
 _CPU_PERCENT = 80
 _SECONDS = 15
@@ -22,8 +22,11 @@ def default_autoscaler_v2(autoscaler: Document) -> None:
     spec.setdefault("metrics", [{"type": "Resource", "resource": {"name": "cpu", "target": target}}])
     behavior = spec.get("behavior")
     if behavior is not None:
-        behavior["scaleUp"] = {**_scale_up(), **behavior.get("scaleUp", {})}
-        behavior["scaleDown"] = {**_scale_down(), **behavior.get("scaleDown", {})}
+        for field, usual in (("scaleUp", _scale_up()), ("scaleDown", _scale_down())):
+            rules = behavior.setdefault(field, {})
+            for name, value in usual.items():
+                if not is_emptied(rules, name):
+                    rules.setdefault(name, value)
 
 
 def _policy(kind: str, value: int) -> dict[str, Any]:

@@ -37,6 +37,8 @@ def default_pod(pod: Document) -> None:
     """All defaults of a pod."""
     spec = pod["spec"]
     default_pod_spec(spec)
+    # Upstream does so as it reads a pod; templates keep what they are given.
+    spec["terminationGracePeriodSeconds"] = _at_least_one_if_negative(spec["terminationGracePeriodSeconds"])
     for container in _all_containers(spec, ("initContainers", "containers")):
         _request_limits(container["resources"])
     if spec.get("resources"):
@@ -47,6 +49,10 @@ def default_pod(pod: Document) -> None:
         for container in _all_containers(spec, ("initContainers", "containers")):
             for port in container.get("ports", ()):
                 port.setdefault("hostPort", port["containerPort"])
+
+
+def _at_least_one_if_negative(seconds: int) -> int:
+    return 1 if seconds < 0 else seconds
 
 
 def _settle_addresses(status: Document) -> None:

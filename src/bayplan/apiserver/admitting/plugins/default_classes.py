@@ -14,7 +14,7 @@ from bayplan.model.timestamps import parse_time
 from bayplan.model.well_known import BETA_STORAGE_CLASS, DEFAULT_INGRESS_CLASS
 from bayplan.store.errors import Forbidden
 
-_OLD_INGRESS_CLASS = "kubernetes.io/ingress.class"
+OLD_INGRESS_CLASS = "kubernetes.io/ingress.class"
 
 
 def set_storage_class(claim: Document, cluster: ClusterView) -> None:
@@ -39,7 +39,7 @@ def _created_at(known: Document) -> int:
 
 def set_ingress_class(ingress: Document, cluster: ClusterView) -> None:
     spec = ingress["spec"]
-    if spec.get("ingressClassName") is not None or _OLD_INGRESS_CLASS in ingress["metadata"].get("annotations", {}):
+    if spec.get("ingressClassName") is not None or OLD_INGRESS_CLASS in ingress["metadata"].get("annotations", {}):
         return
     marked = [known for known in cluster.list(INGRESS_CLASSES, "") if _is_marked(known, DEFAULT_INGRESS_CLASS)]
     if marked:

@@ -7,7 +7,13 @@ from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.keeping import keep
 from bayplan.apiserver.admitting.selecting_labels import matches
-from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults, shown_labels, shown_selector
+from bayplan.apiserver.admitting.validation.faults import (
+    IMMUTABLE,
+    Faults,
+    shown_labels,
+    shown_labels_of,
+    shown_selector,
+)
 from bayplan.apiserver.admitting.validation.job_policies import check_failure_policy, check_success_policy
 from bayplan.apiserver.admitting.validation.metadata import (
     check_label_selector,
@@ -83,11 +89,11 @@ def _check_selected_spec(spec: Document, faults: Faults) -> None:
     labels = spec["template"].get("metadata", {}).get("labels", {})
     if selector is None:
         faults.required("spec.selector")
-        faults.invalid("spec.template.metadata.labels", shown_labels(labels), UNMATCHED)
+        faults.invalid("spec.template.metadata.labels", shown_labels_of(spec["template"]), UNMATCHED)
         return
     check_label_selector(selector, faults, "spec.selector")
     if is_selector(selector) and not matches(selector, labels):
-        faults.invalid("spec.template.metadata.labels", shown_labels(labels), UNMATCHED)
+        faults.invalid("spec.template.metadata.labels", shown_labels_of(spec["template"]), UNMATCHED)
 
 
 def _check_job_spec(spec: Document, faults: Faults, path: Path) -> None:

@@ -28,9 +28,10 @@ _IMMUTABLE_DATA = "field is immutable when `immutable` is set"
 _REDACTED = "<secret contents redacted>"
 _ACCOUNT_NAME = "kubernetes.io/service-account.name"
 # Types of secrets, with keys of which each must hold something.
+TLS_SECRET = "kubernetes.io/tls"
 _SECRET_KEYS = {
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
-    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+    TLS_SECRET: ("tls.crt", "tls.key"),
 }
 _SECRET_JSON = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
 _LIMIT_TYPES = ("Pod", "Container", "PersistentVolumeClaim")

@@ -244,10 +244,22 @@ def _check_device(device: Document, faults: Faults, path: Path) -> None:
     for name, attribute in sorted(device.get("attributes", {}).items()):
         _check_attribute(attribute, faults, f"{path}.attributes[{name}]")
     for position, taint in enumerate(device.get("taints", ())):
-        at = f"{path}.taints[{position}]"
-        faults.all_invalid(f"{at}.key", taint["key"], label_key_faults(taint["key"]))
-        faults.all_invalid(f"{at}.value", taint.get("value", ""), label_value_faults(taint.get("value", "")))
-        faults.one_of(f"{at}.effect", taint["effect"], _TAINT_EFFECTS)
+        _check_taint(taint, faults, f"{path}.taints[{position}]")
+
+
+def _check_taint(taint: Document, faults: Faults, path: Path) -> None:
+    faults.all_invalid(f"{path}.key", taint["key"], label_key_faults(taint["key"]))
+    faults.all_invalid(f"{path}.value", taint.get("value", ""), label_value_faults(taint.get("value", "")))
+    faults.one_of(f"{path}.effect", taint["effect"], _TAINT_EFFECTS)
+
+
+def check_taint_rule(rule: Document, faults: Faults) -> None:
+    selector = rule["spec"].get("deviceSelector") or {}
+    if "driver" in selector:
+        _check_driver(selector["driver"], faults, "spec.deviceSelector.driver")
+    if "device" in selector:
+        faults.all_invalid("spec.deviceSelector.device", selector["device"], label_faults(selector["device"]))
+    _check_taint(rule["spec"]["taint"], faults, "spec.taint")
 
 
 def _check_attribute(attribute: Document, faults: Faults, path: Path) -> None:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from bayplan.apiserver.admitting.documents import Path
+from bayplan.apiserver.admitting.documents import Document, Path, is_emptied
 from bayplan.store.errors import (
     DUPLICATE,
     FORBIDDEN,
@@ -103,6 +103,12 @@ class Faults(list[Cause]):
 def shown_labels(labels: Mapping[str, str]) -> dict[str, str] | None:
     """A map as Go shows it: in the order of its keys, and null where there is none."""
     return dict(sorted(labels.items())) or None
+
+
+def shown_labels_of(template: Document) -> dict[str, str] | None:
+    """The labels of a template as Go shows them: where there are none, as they were given."""
+    metadata = template.get("metadata", {})
+    return {} if is_emptied(metadata, "labels") else shown_labels(metadata.get("labels", {}))
 
 
 def shown_selector(selector: Mapping[str, Any] | None) -> dict[str, Any] | None:

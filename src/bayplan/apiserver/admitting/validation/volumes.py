@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from posixpath import normpath
 
-from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.documents import Document, Path, is_emptied
 from bayplan.apiserver.admitting.internal_form import difference, internal
 from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
@@ -162,7 +162,7 @@ def check_volume_spec(spec: Document, faults: Faults, path: Path, *, is_inline: 
     _check_access_modes(modes, faults, f"{path}.accessModes")
     policy, affinity = spec.get("persistentVolumeReclaimPolicy"), spec.get("nodeAffinity")
     if not is_inline:
-        _check_capacity(spec.get("capacity", {}), faults, f"{path}.capacity")
+        _check_capacity(spec, faults, f"{path}.capacity")
         if policy:
             faults.supported(f"{path}.persistentVolumeReclaimPolicy", policy, _VOLUME_RECLAIM)
     elif policy not in (None, "", "Retain"):
@@ -191,11 +191,13 @@ def _check_volume_affinity(affinity: Document, faults: Faults, path: Path, *, is
         faults.required(f"{path}.required", "must specify required node constraints")
 
 
-def _check_capacity(capacity: dict[str, str], faults: Faults, path: Path) -> None:
+def _check_capacity(spec: Document, faults: Faults, path: Path) -> None:
+    capacity: dict[str, str] = spec.get("capacity", {})
     if not capacity:
         faults.required(path)
     if set(capacity) != {"storage"}:
-        faults.unsupported(path, dict(sorted(capacity.items())) or None, ("storage",))
+        shown = dict(sorted(capacity.items())) or ({} if is_emptied(spec, "capacity") else None)
+        faults.unsupported(path, shown, ("storage",))
     for name, raw in capacity.items():
         if parse_quantity(raw) < 0:
             faults.invalid(f"{path}[{name}]", raw, "must be a valid resource quantity")

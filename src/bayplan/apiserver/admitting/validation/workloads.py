@@ -9,7 +9,7 @@ from bayplan.apiserver.admitting.defaults.apps import ROLLING_UPDATE
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.selecting_labels import matches
-from bayplan.apiserver.admitting.validation.faults import Faults, shown_labels, shown_selector
+from bayplan.apiserver.admitting.validation.faults import Faults, shown_labels_of, shown_selector
 from bayplan.apiserver.admitting.validation.metadata import (
     check_annotations,
     check_label_selector,
@@ -94,7 +94,7 @@ def _check_replica_template(spec: Document, faults: Faults) -> None:
 def _check_matching(selector: Document | None, template: Document, faults: Faults) -> None:
     labels = template.get("metadata", {}).get("labels", {})
     if selector is None or (selector and not matches(selector, labels)):
-        faults.invalid("spec.template.metadata.labels", shown_labels(labels), UNMATCHED)
+        faults.invalid("spec.template.metadata.labels", shown_labels_of(template), UNMATCHED)
 
 
 def _check_lasting(template: Document, kind: str, faults: Faults) -> None:
@@ -143,7 +143,7 @@ def check_daemon_set(daemon_set: Document, faults: Faults) -> None:
     check_label_selector(selector, faults, "spec.selector")
     labels = spec["template"].get("metadata", {}).get("labels", {})
     if selector is None or (is_selector(selector) and not matches(selector, labels)):
-        faults.invalid("spec.template.metadata.labels", shown_labels(labels), UNMATCHED)
+        faults.invalid("spec.template.metadata.labels", shown_labels_of(spec["template"]), UNMATCHED)
     if selector is not None and not selector:
         faults.invalid("spec.selector", selector, "empty selector is invalid for daemonset")
     check_template(spec["template"], faults, "spec.template")
@@ -261,7 +261,7 @@ def check_replication_controller(controller: Document, faults: Faults) -> None:
         return
     labels = template.get("metadata", {}).get("labels", {})
     if not spec.get("selector", {}).items() <= labels.items():
-        faults.invalid("spec.template.metadata.labels", shown_labels(labels), UNMATCHED)
+        faults.invalid("spec.template.metadata.labels", shown_labels_of(template), UNMATCHED)
     check_template(template, faults, "spec.template")
     _check_lasting(template, "ReplicationController", faults)
 

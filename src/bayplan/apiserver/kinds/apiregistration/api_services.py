@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.defaults.extending import default_api_service
-from bayplan.apiserver.admitting.validation.extending import check_api_service
+from bayplan.apiserver.admitting.validation.api_services import check_api_service
 from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.tables.cluster import API_SERVICES

@@ -9,6 +9,7 @@ from bayplan.apiserver.admitting.validation.core import (
     check_secret,
     check_secret_update,
 )
+from bayplan.apiserver.admitting.warnings.secrets import warn_of_secret
 from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, fields
 from bayplan.apiserver.tables.cluster import SERVICE_ACCOUNTS
@@ -27,6 +28,7 @@ SECRET = Kind(
     "Secret",
     defaults=default_secret,
     check=check_secret,
+    warn=warn_of_secret,
     check_update=check_secret_update,
     steps=(Step.METADATA, Step.UPDATE, Step.NEW),
     printer=SECRETS,

@@ -14,8 +14,8 @@ from bayplan.apiserver.kinds.contract import Kind, Step
 from bayplan.apiserver.tables.networking import ENDPOINT_SLICES
 
 
-def _warn(new: Document, _old: Document | None) -> Iterator[str]:
-    if new["addressType"] == "FQDN":
+def _warn(new: Document, old: Document | None) -> Iterator[str]:
+    if old is None and new["addressType"] == "FQDN":
         yield "spec.addressType: FQDN endpoints are deprecated"
 
 

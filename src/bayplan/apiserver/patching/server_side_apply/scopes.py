@@ -6,7 +6,7 @@ gets to own a field by a write that does not change it. `scope_of` knows these f
 """
 
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from bayplan.apiserver.patching.server_side_apply.field_sets import FieldSet, Path, recursive_difference, set_of_paths
@@ -14,6 +14,7 @@ from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD, SE
 from bayplan.apiserver.patching.server_side_apply.shapes import Shape, shape_of, shape_of_custom
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.schema.versions import cached_by_version
 
 _ANY = "*"
 _ITEM_FIELDS_OF_RESIZE = ("resources", "resizePolicy")
@@ -94,7 +95,7 @@ def _included(fields: FieldSet, patterns: tuple[Path, ...]) -> FieldSet:
     return result
 
 
-@cache
+@cached_by_version
 def scope_of(resource: Resource, subresource: str = "") -> Scope:
     """Of writes to a built-in resource, or to one of its subresources."""
     kind = message_of(resource.api_version, resource.kind)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from bayplan.apiserver.patching.server_side_apply.list_items import element_maker
 from bayplan.apiserver.schema.messages import Field, Message, message
+from bayplan.apiserver.schema.versions import cached_by_version
 
 UNSET = msgspec.UNSET
 
@@ -147,7 +148,7 @@ def shape_of(kind: Message) -> Shape:
     return Shape(Split.BY_NAME, expected="map", fields=fields)
 
 
-@cache
+@cached_by_version
 def _shape_of_message(name: str, absent: Any) -> Shape:
     """`absent` is None or UNSET, or an empty tuple for {}, which a cache cannot have as a key."""
     kind = message(name)
