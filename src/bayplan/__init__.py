@@ -16,13 +16,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bayplan.analysis.cluster import Cluster
     from bayplan.analysis.simulation.inputs.traces import load_trace
+    from bayplan.analysis.simulation.replaying.recorded_life import load_recording
     from bayplan.analysis.simulation.results.comparison import compare
     from bayplan.analysis.simulation.running import simulate
     from bayplan.analysis.sweeping.sweeping import sweep
     from bayplan.model.errors import InvalidObject
     from bayplan.report.writing import write_report
 
-__all__ = ["Cluster", "InvalidObject", "__version__", "compare", "load_trace", "simulate", "sweep", "write_report"]
+__all__ = [
+    "Cluster",
+    "InvalidObject",
+    "__version__",
+    "compare",
+    "load_recording",
+    "load_trace",
+    "simulate",
+    "sweep",
+    "write_report",
+]
 
 __version__ = "0.1.0"
 
@@ -31,6 +42,7 @@ _HOMES = {
     "Cluster": "bayplan.analysis.cluster",
     "InvalidObject": "bayplan.model.errors",
     "compare": "bayplan.analysis.simulation.results.comparison",
+    "load_recording": "bayplan.analysis.simulation.replaying.recorded_life",
     "load_trace": "bayplan.analysis.simulation.inputs.traces",
     "simulate": "bayplan.analysis.simulation.running",
     "sweep": "bayplan.analysis.sweeping.sweeping",

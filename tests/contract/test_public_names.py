@@ -21,7 +21,7 @@ GUIDE = ROOT / "docs" / "guide" / "plugins.md"
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 PUBLIC = {
-    "bayplan": "Cluster InvalidObject __version__ compare load_trace simulate sweep write_report",
+    "bayplan": "Cluster InvalidObject __version__ compare load_recording load_trace simulate sweep write_report",
     "bayplan.plugin": """
         PerNodePlugin NodeView
         PodInfo View NodeTable

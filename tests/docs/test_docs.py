@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.unit.analysis.simulation.replaying.recorded_worlds import record
+from tests.unit.analysis.simulation.worlds import cluster, nodes, workload
 
 from bayplan.analysis.answers.audit.rules import RULES as AUDIT_RULES
 from bayplan.analysis.input_gaps import DUMP_COMMAND
@@ -138,6 +140,7 @@ def beside_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "examples", "examples", ignore=shutil.ignore_patterns("__pycache__"))
     demo.write_files(Path("demo-cluster"))
+    record(Path("week.rec"), cluster(*nodes(3), workload("web", 3, "1", "low")))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)

@@ -24,7 +24,7 @@ from tests.random_worlds.draw import Draw, Table
 from tests.random_worlds.targets import ChangingWorld, any_object, applies_to, modify, modify_status
 from tests.support.devices import asks, claim_of, held
 
-from bayplan.analysis.simulation.inputs.commands import LabelObjects, reference_to
+from bayplan.analysis.simulation.inputs.commands import LabelObjects, Restate, reference_to
 from bayplan.model.cluster import Namespace, PriorityClass, Service
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
@@ -83,7 +83,7 @@ def change_objects(world: ChangingWorld, now: int) -> bool:
     for found in (changed := list(_some(world, CHANGED_FIELDS, 0.5))):
         field = CHANGED_FIELDS[type(found)]
         drawn = MAKERS[type(found)](world.draw, world.character)
-        modify(world, found, now, **{field: getattr(drawn, field)})
+        world.command(Restate(replace(found, **{field: getattr(drawn, field)})), now)
     return bool(changed)
 
 

@@ -50,6 +50,7 @@ COMMANDS = {
     "simulate": "Simulate a cluster over time: which pods run, wait or get preempted.",
     "sweep": "Simulate one story under many settings and seeds: which differences are real.",
     "dump": "Write a live cluster to a file, optionally anonymized.",
+    "record": "Record what happens in a live cluster, for simulate to play again.",
     "compare": "Compare simulation results: what changed, and for which pods.",
     "run": "Run as the scheduler of a Kubernetes cluster.",
     "up": "Run a cluster in this process, for kubectl and a browser.",

@@ -24,7 +24,10 @@ _ACCOUNT = "ServiceAccount"
     multiple=True,
     help="ServiceAccount to give it to. Can be repeated.",
 )
-def command(name: str, users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...]) -> None:
+@click.option("--watch", "watches", is_flag=True, help="Also allow watching, which bayplan record does.")
+def command(
+    name: str, users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...], watches: bool
+) -> None:
     """Print a ClusterRole that only allows listing what scheduling depends on: bayplan rbac | kubectl apply -f -
 
     Secrets, config maps and logs are never read. Where some kinds are forbidden, bayplan reports which ones, and
@@ -33,15 +36,16 @@ def command(name: str, users: tuple[str, ...], groups: tuple[str, ...], accounts
     subjects = [{"kind": "User", "apiGroup": RBAC_GROUP, "name": user} for user in users]
     subjects += [{"kind": "Group", "apiGroup": RBAC_GROUP, "name": group} for group in groups]
     subjects += map(_account, accounts)
-    documents = [_role(name)] + ([_binding(name, subjects)] if subjects else [])
+    verbs = ["list", "watch"] if watches else ["list"]
+    documents = [_role(name, verbs)] + ([_binding(name, subjects)] if subjects else [])
     click.echo(yaml.safe_dump_all(documents, sort_keys=False), nl=False)
 
 
-def _role(name: str) -> dict[str, Any]:
+def _role(name: str, verbs: list[str]) -> dict[str, Any]:
     groups: dict[str, list[str]] = {}
     for info in KINDS.values():
         groups.setdefault(info.group, []).append(info.plural)
-    rules = [{"apiGroups": [group], "resources": sorted(names), "verbs": ["list"]} for group, names in groups.items()]
+    rules = [{"apiGroups": [group], "resources": sorted(names), "verbs": [*verbs]} for group, names in groups.items()]
     return {"apiVersion": f"{RBAC_GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
 
 

@@ -66,7 +66,6 @@ if TYPE_CHECKING:
 
 #: How long what was begun may take to finish when the process is to end.
 _DRAINS_WITHIN_S = 5.0
-_BYTES_PER_MB = 1_000_000
 _log = structlog.get_logger("scheduler")
 _GIVES_WAY_EVERY_S = 1.0
 
@@ -350,10 +349,10 @@ def _election(configuration: Configuration, client: ApiClient, on_started: Any) 
 def _journal(options: RunOptions, configuration: Configuration, started_at: int) -> LiveJournal | None:
     if options.journal is None:
         return None
-    from bayplan.worlds.live_journal import LiveJournal  # noqa: PLC0415
+    from bayplan.worlds.live_journal import BYTES_PER_MB, LiveJournal  # noqa: PLC0415
 
     head = {"startedAt": started_at, **head_of(configuration, options.config, options.feature_gates)}
-    file_bytes = int(options.journal_file_size * _BYTES_PER_MB)
+    file_bytes = int(options.journal_file_size * BYTES_PER_MB)
     return LiveJournal(
         options.journal, head, file_bytes=file_bytes, files_max=options.journal_files, on_trouble=_report
     )

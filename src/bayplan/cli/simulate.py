@@ -16,7 +16,6 @@ from bayplan.analysis.gates import Gate, parse_gates
 from bayplan.analysis.simulation.inputs.commands import Plan
 from bayplan.analysis.simulation.inputs.node_templates import nodes_like
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
-from bayplan.analysis.simulation.inputs.traces import Trace
 from bayplan.analysis.simulation.results.comparison import compare, short_names
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import RECORDS_MAX, Options, Simulation
@@ -47,7 +46,7 @@ from bayplan.cli.simulation_output import (
     show_result,
 )
 from bayplan.cli.simulation_progress import progress_bar
-from bayplan.cli.simulation_traces import given_trace, trace_options
+from bayplan.cli.simulation_traces import Brought, given_to_play, recording_options, trace_options
 from bayplan.cli.sources import Source, live_options
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
@@ -98,6 +97,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     help="Timeline of changes to the cluster (the guide to simulate describes it), or a recording: simkube:FILE.",
 )
 @trace_options
+@recording_options
 @click.option(
     "--config",
     "configs",
@@ -121,7 +121,8 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     "--until",
     callback=_duration,
     metavar="TIME",
-    help="How long to simulate, such as 90s, 24h or 2d. Default: one hour past the last planned change.",
+    help="How long to simulate, such as 90s, 24h or 2d. Default: one hour past the last planned change, or "
+    "the end of the recording.",
 )
 @click.option(
     "--records",
@@ -160,9 +161,10 @@ def command(
 ) -> int:
     """Simulate a cluster over time: pods start, end and are evicted, controllers recreate them, nodes fail.
 
-    Takes manifests and dumps, and optionally a timeline of changes or a trace of arriving pods. Shows which pods were
-    placed, which had to wait, and which were preempted by which pod and why. Ctrl-C ends the run early and shows the
-    results so far. With several --config options, runs the same story under each and compares the runs.
+    Takes manifests and dumps, and optionally a timeline of changes, a trace of arriving pods or a recording of a
+    cluster. Shows which pods were placed, which had to wait, and which were preempted by which pod and why. Ctrl-C ends
+    the run early and shows the results so far. With several --config options, runs the same story under each and
+    compares the runs.
     """
     check_parquet(parquet)
     check_file("--report", report)
@@ -170,11 +172,11 @@ def command(
     sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
     _check_single_run(sources, journal, parquet)
     safety, played = safety_given(others)
-    trace = given_trace(**played)
+    brought = given_to_play(**played)
     source = Source(files, kubeconfig, context)
-    # Nodes or a trace can be all there is.
-    given = ReadResult() if (templates or trace) and not (files or source.names_cluster) else source.read()
-    cluster = _load_cluster(given, templates, trace, kubernetes_version)
+    # Nodes, a trace or a recording can be all there is.
+    given = ReadResult() if (templates or any(brought)) and not (files or source.names_cluster) else source.read()
+    cluster = _load_cluster(given, templates, brought, kubernetes_version)
     _check_configurations(sources, feature_gates, cluster)
     plans = load_timeline(timeline) if timeline else []
     gates = parse_gates(fail_on, cluster, KINDS)
@@ -189,7 +191,7 @@ def command(
     )
     runs = [replace(common, config=source, config_name=source or DEFAULT) for source in sources]
     with _journal_file(journal, sources[0]) as open_journal:
-        results = _run_each(cluster, plans, runs, trace, open_journal)
+        results = _run_each(cluster, plans, runs, brought, open_journal)
     if len(runs) > 1:
         return _show_several(results, gates, output, report)
     return _show_one(results[0], gates, output, report, parquet)
@@ -207,7 +209,7 @@ def _run_each(
     cluster: Cluster,
     plans: Sequence[Plan],
     runs: Iterable[Options],
-    trace: Trace | None,
+    brought: Brought,
     open_journal: JournalOpener | None,
 ) -> list[SimulationResult]:
     """One after another, each in its own world; an interrupt ends the current run, and the rest are not started."""
@@ -215,9 +217,9 @@ def _run_each(
     for options in runs:
         if not options.call_extenders:
             note_extenders(options.config, options.feature_gates, cluster.release)
-    arrivals = trace.arrivals if trace is not None else None
+    arrivals = brought.trace.arrivals if brought.trace is not None else None
     for options in runs:
-        simulation = Simulation(cluster, plans, options, arrivals, open_journal)
+        simulation = Simulation(cluster, plans, options, arrivals, open_journal, brought.recorded)
         with progress_bar() as progress:
             results.append(simulation.run(progress))
         if results[-1].interrupted:
@@ -257,21 +259,25 @@ def _show_several(results: Sequence[SimulationResult], gates: Sequence[Gate], ou
 
 
 def _load_cluster(
-    given: ReadResult, templates: tuple[str, ...], trace: Trace | None, kubernetes_version: str | None
+    given: ReadResult, templates: tuple[str, ...], brought: Brought, kubernetes_version: str | None
 ) -> Cluster:
-    if not given.objects and not templates and trace is None:
+    if not given.objects and not templates and not any(brought):
         raise click.UsageError("There is nothing to simulate: the input has no objects.")
     taken = [obj.metadata.name for obj in given.objects if isinstance(obj, Node)]
     objects = [*given.objects, *nodes_like(templates, taken)]
+    recorded_version, (trace, recorded) = given.kubernetes_version, brought
+    if recorded is not None:
+        objects = recorded.joined_to(objects)
+        recorded_version = recorded_version or recorded.kubernetes_version
     if trace is not None:
         objects = trace.joined_to(objects)
     cluster = Cluster(
         objects,
         given.skipped,
         given.sources,
-        is_whole=given.is_whole,
+        is_whole=given.is_whole or recorded is not None,
         kubernetes_version=kubernetes_version,
-        recorded_version=given.kubernetes_version,
+        recorded_version=recorded_version,
     )
     note_skipped(cluster.skipped)
     note_gaps(cluster.gaps)

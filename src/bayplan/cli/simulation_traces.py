@@ -1,14 +1,15 @@
-"""`--trace` and the options for playing a trace. Without a trace these options are refused."""
+"""`--trace` and `--recording`, and the options for playing one. Without them these options are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from bayplan.analysis.simulation.inputs.traces import FORMS, REPEAT_MAX, Trace, load_trace
+from bayplan.analysis.simulation.replaying.recorded_life import RecordedLife, load_recording
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -32,6 +33,39 @@ def trace_options(function: CommandT) -> CommandT:
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
+
+
+def recording_options(function: CommandT) -> CommandT:
+    """`--recording`, whose value is for `given_recording`."""
+    recording = click.option(
+        "--recording",
+        metavar="FILE|DIR",
+        help="Recording of a cluster (bayplan record): what users and machines did is done again, the rest decided "
+        "anew.",
+    )
+    nodes = click.option(
+        "--no-recorded-nodes",
+        "recorded_nodes",
+        flag_value=False,
+        default=True,
+        help="Leave the recording's nodes out: use those of -f and --nodes.",
+    )
+    return recording(nodes(function))
+
+
+class Brought(NamedTuple):
+    """What is played, and brings objects of its own."""
+
+    trace: Trace | None
+    recorded: RecordedLife | None
+
+
+def given_to_play(*, recording: str | None, recorded_nodes: bool, **options: Any) -> Brought:
+    """The requested trace and recording, if any. Raises InvalidObject."""
+    if recording is None and not recorded_nodes:
+        raise click.UsageError("Option '--no-recorded-nodes' needs '--recording'.")
+    recorded = None if recording is None else load_recording(recording, nodes=recorded_nodes)
+    return Brought(given_trace(**options), recorded)
 
 
 def given_trace(spec: str | None, **options: Any) -> Trace | None:

@@ -64,6 +64,11 @@ def kinds_to_watch(configuration: Configuration) -> list[WatchedKind]:
     return [_as_served(kind, configuration.release) for kind in kinds]
 
 
+def every_kind(release: KubernetesRelease) -> list[WatchedKind]:
+    """All kinds that are known, with all their objects."""
+    return [_as_served(WatchedKind(info), release) for info in KINDS.values()]
+
+
 def _as_served(kind: WatchedKind, release: KubernetesRelease) -> WatchedKind:
     """With the version of its API that the scheduler of this release asks for."""
     version = release.api_versions.get(kind.info.kind)

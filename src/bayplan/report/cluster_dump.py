@@ -7,11 +7,10 @@ annotations only those are written that something here reads; others may repeat 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
-from bayplan.analysis.anonymizing.rules import ANNOTATIONS
+from bayplan.analysis.recordings.entries import trim_annotations
 from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.reading import VERSION_FIELD
 
@@ -32,19 +31,7 @@ def dump_lines(objects: Iterable[Object], kubernetes_version: str | None = None)
     for obj in objects:
         api_version = ALL_KINDS[type(obj).__name__].api_version
         document = msgspec.to_builtins(obj)
-        _trim(document)
+        trim_annotations(document)
         yield separator + msgspec.json.encode({"apiVersion": api_version, **document})
         separator = b",\n"
     yield b"\n]}\n"
-
-
-def _trim(value: Any) -> None:
-    """Removes annotations that nothing reads, from objects and the templates in them."""
-    if isinstance(value, dict):
-        if annotations := value.get("annotations"):
-            value["annotations"] = {key: text for key, text in annotations.items() if key in ANNOTATIONS}
-        for item in value.values():
-            _trim(item)
-    elif isinstance(value, list):
-        for item in value:
-            _trim(item)

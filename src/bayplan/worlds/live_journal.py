@@ -20,6 +20,7 @@ from bayplan.model.kinds import Object, object_key
 from bayplan.worlds.driving import FIRST_KINDS
 from bayplan.worlds.journal import JournalWriter
 
+BYTES_PER_MB = 1_000_000
 _PATTERN = "journal-*.jsonl"
 
 

@@ -41,6 +41,8 @@ def test_the_role_allows_what_a_snapshot_asks_for(bayplan: Bayplan) -> None:
     }
     assert allowed == server.asked
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"list"}
+    (watching,) = yaml.safe_load_all(bayplan("rbac", "--watch").out)
+    assert watching["rules"] == [{**rule, "verbs": ["list", "watch"]} for rule in role["rules"]]
 
 
 def test_it_is_given_to_whoever_is_named(bayplan: Bayplan) -> None:

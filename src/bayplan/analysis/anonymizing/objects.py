@@ -6,7 +6,7 @@ same objects, and names sort as before, so that every decision is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -28,38 +28,71 @@ _NUMERIC: Final = ("Gt", "Lt")
 
 def anonymized(objects: Sequence[Object]) -> list[Object]:
     """The same cluster under other names."""
-    found, values = Findings(), AttributeValues()
-    learning = _Rewriting(Texts(found, learning=True), found, values)
+    anonymizer = Anonymizer()
     for obj in objects:
-        learning.object(obj)
-    for obj in objects:
+        anonymizer.learn(obj)
+    anonymizer.finish_learning()
+    return [anonymizer.renamed(obj) for obj in objects]
+
+
+class Anonymizer:
+    """New names for objects that come one by one: first all to learn from them, then all again to be renamed."""
+
+    def __init__(self) -> None:
+        self._found, self._values, self._ordinals = Findings(), AttributeValues(), _Ordinals()
+        self._rewriting = _Rewriting(Texts(self._found, learning=True), self._found, self._values)
+        self._slices: list[ResourceSlice] = []
+        self._span = 0
+
+    def learn(self, obj: Object) -> None:
+        self._rewriting.object(obj)
+        self._ordinals.learn(obj)
         if isinstance(obj, ResourceSlice):
-            values.learn(obj)
-    found.ordinals = {*_ordinals(objects), "0"}
-    rewriting = _Rewriting(Texts(found, learning=False), found, values)
-    return [rewriting.described(obj, rewriting.object(obj)) for obj in objects]
+            self._slices.append(obj)
+
+    def finish_learning(self) -> None:
+        for resource_slice in self._slices:  # once it is known which attributes are compared
+            self._values.learn(resource_slice)
+        self._found.ordinals = {*self._ordinals.found(), "0"}
+        texts = Texts(self._found, learning=False)
+        self._rewriting = _Rewriting(texts, self._found, self._values)
+        self._span = texts.span
+
+    def renamed(self, obj: Object) -> Object:
+        return self._rewriting.described(obj, self._rewriting.object(obj))
+
+    def moved(self, time: int) -> int:
+        """A time, moved as those in objects are."""
+        return time + self._span
 
 
-def _ordinals(objects: Iterable[Object]) -> set[str]:
+class _Ordinals:
     """The numbers that follow a StatefulSet's name in names of pods and claims, as `0` in `data-web-0`.
 
     Also those of claims whose pod is gone: the next pod of that number takes them over. Indexed Jobs count, too.
     """
-    owners = {
-        (obj.metadata.namespace, obj.metadata.name)
-        for obj in objects
-        if isinstance(obj, StatefulSet) or (isinstance(obj, Job) and is_indexed(obj))
-    }
-    found: set[str] = set()
-    for obj in objects if owners else ():
-        if isinstance(obj, Pod | PersistentVolumeClaim | ResourceClaim):
-            words = obj.metadata.name.split("-")
+
+    def __init__(self) -> None:
+        self._owners: set[tuple[str, str]] = set()
+        self._numbered: set[tuple[str, str]] = set()
+
+    def learn(self, obj: Object) -> None:
+        named = obj.metadata.namespace, obj.metadata.name
+        if isinstance(obj, StatefulSet) or (isinstance(obj, Job) and is_indexed(obj)):
+            self._owners.add(named)
+        elif isinstance(obj, Pod | PersistentVolumeClaim | ResourceClaim):
+            self._numbered.add(named)
+
+    def found(self) -> set[str]:
+        found: set[str] = set()
+        for namespace, name in self._numbered if self._owners else ():
+            words = name.split("-")
             for end in range(1, len(words)):
                 if words[end].isdecimal() and words[end] not in found:
                     starts = ("-".join(words[start:end]) for start in range(end))
-                    if any((obj.metadata.namespace, name) in owners for name in starts):
+                    if any((namespace, start) in self._owners for start in starts):
                         found.add(words[end])
-    return found
+        return found
 
 
 class _Rewriting:

@@ -72,7 +72,7 @@ class Texts:
         self._rename: Callable[[str], str] = found.learn if learning else Renaming(found.names, found.ordinals)
         self._uids = _numbered(sorted(found.uids), "uid-")
         self._versions = _numbered(sorted(found.versions, key=lambda text: (len(text), text)), width=0)
-        self._span = _NEWEST - max(found.times, default=0) // SECOND * SECOND
+        self.span = _NEWEST - max(found.times, default=0) // SECOND * SECOND
         self._numbers = {} if learning else found.ranks()
         self.by_rule: dict[Rule, Callable[[str], str]] = {
             Rule.WORD: lambda text: text if text in well_known.WORDS else self.name(text),
@@ -173,7 +173,7 @@ class Texts:
         except ValueError:
             return self.name(text)
         self._found.times.add(time)
-        new = format_time(time + self._span)
+        new = format_time(time + self.span)
         return f"{new[:-1]}.{time % SECOND:09}Z" if time % SECOND else new
 
     def _image(self, image: str) -> str:

@@ -27,6 +27,8 @@ from bayplan.analysis.simulation.interrupts import Interrupts
 from bayplan.analysis.simulation.recording.listener import Listener
 from bayplan.analysis.simulation.recording.preemption_log import PreemptionLog
 from bayplan.analysis.simulation.recording.series import Sampler
+from bayplan.analysis.simulation.replaying.lives import LivesAgain
+from bayplan.analysis.simulation.replaying.recorded_life import RecordedLife, load_recording
 from bayplan.analysis.simulation.results.cascades import Cascades
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_format import End, Note, PendingPods, Run
@@ -40,6 +42,8 @@ from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
 from bayplan.controllers.autoscaling.settings import autoscaler_among
+from bayplan.controllers.contract import Controller
+from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.framework.requeue import Wakeups
@@ -98,21 +102,28 @@ class Simulation:
         options: Options | None = None,
         arrivals: Arrivals | None = None,
         journal: Callable[[dict[str, object]], JournalWriter] | None = None,
+        recorded: RecordedLife | None = None,
     ) -> None:
+        """What is recorded comes on top of the plans; its objects are the cluster's already (see `joined_to`)."""
         self.options = options or Options()
-        planned = list(plans)
+        self._recorded = recorded
+        planned = [*(() if recorded is None else recorded.plans), *plans]
         check_nodes(cluster.objects, planned)
         last = max((plan.at for plan in planned), default=0)
         if arrivals is not None:
             last = max(last, round(arrivals.last_seconds * SECOND))
-        self.until_ns = last + HOUR if self.options.until_ns is None else self.options.until_ns
+        usual = last + HOUR if recorded is None else max(recorded.length_ns, last)
+        self.until_ns = usual if self.options.until_ns is None else self.options.until_ns
         self.started_at = _start_of(cluster.objects)
+        if recorded is not None:
+            self.started_at = max(recorded.started_at, self.started_at)
         self._release = cluster.release
         self._inputs = inputs_mark(cluster.objects, planned, arrivals, self.options.latencies)
         self._interrupts = Interrupts()
         self._refusals: dict[str, str] = {}  # why pending pods were last refused
         draws = Draws(self.options.seed, self.options.latencies)
-        self._controllers = standard_controllers(draws)
+        self._lives = None if recorded is None else LivesAgain(recorded.lives, draws, self.started_at)
+        self._controllers = standard_controllers(draws, _kubelet_for(self._lives))
         with locating(cluster.sources):
             self._has_pools = autoscaler_among(all_objects(cluster.objects, planned)) is not None
         added = missing_default_class(all_objects(cluster.objects, planned))
@@ -123,7 +134,9 @@ class Simulation:
         self.notes = commands.notes
         if added is not None or cluster.assumed_class is not None:
             self.notes.append(Note(0.0, "storage", EXPLANATION))
-        if endless := endless_jobs(cluster.objects, planned):
+        if recorded is not None:
+            self.notes += [Note(0.0, recorded.path, text) for text in recorded.notes]
+        elif endless := endless_jobs(cluster.objects, planned):
             self.notes.append(Note(0.0, "jobs", endless))
         for plan in planned:
             commands.plan(plan)
@@ -172,12 +185,17 @@ class Simulation:
         self.world = SimulatedWorld(
             store,
             scheduler,
-            [*self._controllers, self.listener],
+            self._everybody(),
             draws,
             started_at=self.started_at,
             on_event=self._journal.event if self._journal is not None else None,
             on_decision=self._decided,
         )
+
+    def _everybody(self) -> list[Controller]:
+        """Kubelets ask for the lives of running pods as soon as they hear of them."""
+        before: list[Controller] = [] if self._lives is None else [self._lives]
+        return [*before, *self._controllers, self.listener]
 
     def _connected(self, configuration: Configuration, store: Store) -> tuple[HttpExtender, ...]:
         """The extenders that are asked; each answer goes into the journal."""
@@ -260,6 +278,7 @@ class Simulation:
             loops=cascades.loops(),
             waiting=self._pending_pods(),
             notes=[*self.notes, *self._refused_workloads()],
+            fidelity=None if self._recorded is None else self._recorded.fidelity(ledger.pods, passed / 1e9),
             wakeups=self.wakeups.value,
         )
 
@@ -293,10 +312,11 @@ class _EndlessLoop(Exception):  # noqa: N818 - ends a run, but nothing is wrong
 
 
 def simulate(
-    cluster: Cluster,
+    cluster: Cluster | None = None,
     timeline: str | Path | Iterable[Plan] = (),
     *,
     trace: str | Trace | None = None,
+    recording: str | Path | RecordedLife | None = None,
     config: ConfigSource = None,
     feature_gates: GateSettings = None,
     seed: int = 0,
@@ -310,13 +330,17 @@ def simulate(
     """Simulates the cluster over time. Raises InvalidObject for invalid input.
 
     Args:
+        cluster: what there is at the start; None: nothing but what a trace or a recording brings.
         timeline: the changes that users make, with their times: a file, or plans.
         trace: arriving pods, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from `bayplan.load_trace`; its nodes join
             the cluster's.
+        recording: what `bayplan record` has written, or from `bayplan.load_recording`: what users and machines did is
+            done again, and all else decided anew; its objects join the cluster's.
         config: None, a path or a dict: a KubeSchedulerConfiguration.
         feature_gates: kube-scheduler's gates that are not to have their default, as a dict or as `A=true,B=false`.
         seed: the same seed gives the same run.
-        until: seconds, or a duration such as "24h" or "2d"; None: one hour after the last planned change.
+        until: seconds, or a duration such as "24h" or "2d"; None: one hour after the last planned change, or the end of
+            the recording.
         records: how many preemptions to keep with all candidates.
         wakeups: "upstream" or "complete"; None: what the configuration says, else "upstream".
         safety: limits of preemption that replace those of the configuration: `foreign_victims` ("allow" or "never"),
@@ -326,13 +350,8 @@ def simulate(
     """
     plans = load_timeline(timeline) if isinstance(timeline, str | Path) else timeline
     played = load_trace(trace) if isinstance(trace, str) else trace
-    if played is not None:
-        cluster = Cluster(
-            played.joined_to(cluster.objects),
-            cluster.skipped,
-            cluster.sources,
-            kubernetes_version=cluster.kubernetes_version,
-        )
+    recorded = load_recording(recording) if isinstance(recording, str | Path) else recording
+    cluster = _joined(cluster, recorded, played)
     name = str(config) if config is not None and not isinstance(config, dict) else "default"
     chosen = _wakeups(wakeups)
     options = Options(
@@ -346,8 +365,24 @@ def simulate(
         safety=safety,
         call_extenders=call_extenders,
     )
-    simulation = Simulation(cluster, plans, options, played.arrivals if played is not None else None)
+    arrivals = played.arrivals if played is not None else None
+    simulation = Simulation(cluster, plans, options, arrivals, recorded=recorded)
     return simulation.run(None if progress is None else lambda passed, total: progress(passed / 1e9, total / 1e9))
+
+
+def _joined(cluster: Cluster | None, recorded: RecordedLife | None, trace: Trace | None) -> Cluster:
+    """The cluster with what comes along; of the recorded version if nobody says another."""
+    if cluster is None:
+        cluster = Cluster([], recorded_version=None if recorded is None else recorded.kubernetes_version)
+    for brought in (recorded, trace):
+        if brought is not None:
+            objects, version = brought.joined_to(cluster.objects), cluster.kubernetes_version
+            cluster = Cluster(objects, cluster.skipped, cluster.sources, kubernetes_version=version)
+    return cluster
+
+
+def _kubelet_for(lives: LivesAgain | None) -> Kubelet | None:
+    return None if lives is None else Kubelet(lives, lives.run_seconds, lives.exit_codes)
 
 
 def _wakeups(named: str | None) -> Wakeups | None:

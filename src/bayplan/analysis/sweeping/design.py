@@ -13,12 +13,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from bayplan.analysis.simulation.results.libraries import LibraryMissingError, require
 from bayplan.analysis.sweeping.axes import SEED, Axis, label_of
 from bayplan.model.errors import Fault, InvalidObject
 
 GRID: Final = "grid"
 RANDOM: Final = "random"
 LATIN: Final = "latin"
+SEARCH: Final = "search"
+OBJECTIVES: Final = "objectives"
+#: In front of an objective of which more is better.
+MORE: Final = "max "
 RUNS_MAX: Final = 1_000_000
 
 Point = dict[str, Any]
@@ -31,6 +36,7 @@ class Sampling:
     kind: str = GRID
     count: int = 0
     seed: int = 0
+    objectives: tuple[str, ...] = ()  # of a search
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,8 @@ class Design:
     points: tuple[Point, ...]
     seeds: tuple[int, ...]
     baseline: int = 0  # the point that others are compared with
+    objectives: tuple[str, ...] = ()  # figures of which less is better, or more if they say so
+    search: Sampling | None = None  # how points after the first are to be found
 
     def __len__(self) -> int:
         return len(self.points) * len(self.seeds)
@@ -51,9 +59,11 @@ class Design:
 
 
 def read_sampling(given: Any, source: str = "") -> Sampling:
-    """`grid`, or `{random: 50}` or `{latin: 50, seed: 7}`. Raises InvalidObject."""
+    """`grid`, `{random: 50}`, `{latin: 50, seed: 7}`, or a search. Raises InvalidObject."""
     if given in (None, GRID):
         return Sampling()
+    if isinstance(given, Mapping) and SEARCH in given:
+        return _search(given, source)
     if isinstance(given, Mapping):
         kinds = [kind for kind in (RANDOM, LATIN) if kind in given]
         if len(kinds) == 1 and given.keys() <= {kinds[0], SEED}:
@@ -62,6 +72,28 @@ def read_sampling(given: Any, source: str = "") -> Sampling:
                 return Sampling(kinds[0], count, seed)
     message = f"expected grid, or a number of points such as {{random: 50}} or {{latin: 50, seed: 7}}, not {given!r}"
     raise InvalidObject([Fault(source, "", "sample", message)])
+
+
+def _search(given: Mapping[str, Any], source: str) -> Sampling:
+    """`{search: 40, objectives: [waiting.critical.p99, max utilization.cpu], seed: 7}`."""
+    count, seed, objectives = given[SEARCH], given.get(SEED, 0), given.get(OBJECTIVES)
+    faults = [f"sample.{name}: unknown field" for name in given if name not in (SEARCH, SEED, OBJECTIVES)]
+    if not isinstance(count, int) or not 0 < count <= RUNS_MAX:
+        faults.append(f"sample.{SEARCH}: expected a number of points, not {count!r}")
+    if not isinstance(seed, int) or seed < 0:
+        faults.append(f"sample.{SEED}: expected a whole number, not {seed!r}")
+    if not isinstance(objectives, Sequence) or isinstance(objectives, str) or not objectives:
+        faults.append(
+            f"sample.{OBJECTIVES}: expected a list of figures such as nodeHours (less is better) or {MORE}pods.placed"
+        )
+    if faults:
+        raise InvalidObject(Fault(source, "", *fault.split(": ", 1)) for fault in faults)
+    assert objectives is not None
+    try:
+        require("optuna")
+    except LibraryMissingError as error:
+        raise InvalidObject([Fault(source, "", "sample", str(error))]) from error
+    return Sampling(SEARCH, count, seed, tuple(str(name) for name in objectives))
 
 
 def design(
@@ -76,11 +108,22 @@ def design(
             message = "from and to need a sample ({random: N} or {latin: N}); for a grid, list the values"
             raise InvalidObject([Fault(source, "", f"axes.{name}", message) for name in endless])
         points = _grid(others, len(seeds), source)
+    elif sampling.kind == SEARCH:
+        points = [_first_point(others, baseline or {})]
     else:
         points = _sample(others, sampling)
     if len(points) * len(seeds) > RUNS_MAX:
         raise InvalidObject([Fault(source, "", "axes", f"more than {RUNS_MAX:,} runs")])
-    return Design(others, tuple(points), seeds, _baseline(points, baseline or {}, source))
+    found = _baseline(points, baseline or {}, source)
+    is_search = sampling.kind == SEARCH
+    return Design(others, tuple(points), seeds, found, sampling.objectives, sampling if is_search else None)
+
+
+def _first_point(axes: Sequence[Axis], wanted: Mapping[str, Any]) -> Point:
+    """Where a search begins: the baseline, and where it says nothing the first value of each axis."""
+    return {
+        axis.name: wanted.get(axis.name, axis.values[0] if axis.values else (axis.bounds or (0,))[0]) for axis in axes
+    }
 
 
 def _grid(axes: Sequence[Axis], seeds: int, source: str) -> list[Point]:

@@ -8,7 +8,7 @@ found in their run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,10 @@ class Preparation:
         self.story = Story(base.cluster, self._timelines, self._traces, self._nodes)
         self._inputs = self._mark()
         self.names = [spec.name(self._inputs) for _, spec in self._specs()]
+
+    def with_points(self, points: Sequence[Point]) -> Preparation:
+        """The same with other points, which begin with the baseline."""
+        return Preparation(self._base, replace(self.design, points=tuple(points), search=None), self._source)
 
     def _specs(self) -> Iterator[tuple[int, RunSpec]]:
         for place in range(len(self.design)):

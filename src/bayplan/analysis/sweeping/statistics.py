@@ -154,3 +154,12 @@ def _discoveries(p_values: Sequence[float]) -> list[bool]:
 
 def _rounded(value: float) -> float:
     return float(f"{value:.9g}")
+
+
+def pareto_front(costs: Matrix) -> list[int]:
+    """The rows that no other row beats: at most as much of everything, and less of something. NaN is in no front."""
+    rows = [place for place in range(len(costs)) if not np.isnan(costs[place]).any()]
+    known = costs[rows]
+    return [
+        place for place in rows if not ((known <= costs[place]).all(axis=1) & (known < costs[place]).any(axis=1)).any()
+    ]

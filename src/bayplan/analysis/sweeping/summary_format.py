@@ -84,3 +84,6 @@ class SweepSummary(JsonStruct, tag_field="format", tag=FORMAT):
     points: list[PointSummary]
     effects: list[Effect]
     failures: list[Failure]
+    # Files of earlier versions lack these.
+    objectives: list[str] = []  # of which less is better, or more if they say so
+    front: list[int] = []  # the points that no other beats in all objectives

@@ -13,7 +13,7 @@
     axes:
       seed: 1..20
       weight.NodeResourcesFit: [1, 5, 10]
-    sample: grid                    # or {random: 50}, {latin: 50, seed: 7}
+    sample: grid                    # or {random: 50}, {latin: 50, seed: 7}, {search: 40, objectives: [cost]}
     baseline: {weight.NodeResourcesFit: 1}
     measures: [pods.preempted]
 

@@ -18,9 +18,10 @@ from bayplan.analysis.simulation.results.comparison import compare
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.sweeping.axes import SEED
+from bayplan.analysis.sweeping.design import MORE
 from bayplan.analysis.sweeping.preparing import Preparation
 from bayplan.analysis.sweeping.runs import Outcome, simulated
-from bayplan.analysis.sweeping.statistics import CONFIDENCE, Matrix, differences, effect, estimates
+from bayplan.analysis.sweeping.statistics import CONFIDENCE, Matrix, differences, effect, estimates, pareto_front
 from bayplan.analysis.sweeping.summary_format import (
     AxisSummary,
     Effect,
@@ -131,7 +132,17 @@ class SweepResult(Shown):
             points=points,
             effects=self._effects(measures, matrices),
             failures=failures,
+            objectives=list(design.objectives),
+            front=pareto_front(self.costs()) if design.objectives else [],
         )
+
+    def costs(self) -> Matrix:
+        """(points, objectives) means over seeds, as numbers of which less is better; NaN where a run failed."""
+        columns = []
+        for objective in self.preparation.design.objectives:
+            mean = self._matrix(objective.removeprefix(MORE)).mean(axis=1)
+            columns.append(-mean if objective.startswith(MORE) else mean)
+        return np.column_stack(columns)
 
     def _outcomes_of(self, point: int) -> list[Outcome | None]:
         seeds = len(self.preparation.design.seeds)

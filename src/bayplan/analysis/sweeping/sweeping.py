@@ -21,6 +21,7 @@ from bayplan.analysis.sweeping.preparing import Base, Preparation
 from bayplan.analysis.sweeping.ray_engine import RayEngine
 from bayplan.analysis.sweeping.run_store import RunStore
 from bayplan.analysis.sweeping.runs import Outcome, Story
+from bayplan.analysis.sweeping.searching import Search
 from bayplan.analysis.sweeping.sweep_result import SweepResult
 from bayplan.config.feature_gates import GateSettings, settings_of
 from bayplan.config.loading import ConfigSource
@@ -48,7 +49,7 @@ def sweep(
     feature_gates: GateSettings = None,
     until: float | str | None = None,
     wakeups: str | None = None,
-    sample: str | Mapping[str, int] = "grid",
+    sample: str | Mapping[str, Any] = "grid",
     baseline: Mapping[str, Any] | None = None,
     measures: Sequence[str] = (),
     engine: str | Engine = "local",
@@ -62,7 +63,8 @@ def sweep(
 
     Args:
         axes: name -> values: `{"seed": [1, 2, 3], "weight.NodeResourcesFit": [1, 10]}`; see the guide for all axes.
-        sample: "grid" for all combinations, or `{"random": 50}` or `{"latin": 50, "seed": 7}` for so many of them.
+        sample: "grid" for all combinations, or `{"random": 50}` or `{"latin": 50, "seed": 7}` for so many of them; or
+            `{"search": 40, "objectives": ["waiting.critical.p99", "nodeHours"]}` (with Optuna).
         baseline: values of the combination that others are compared with; None: the first one.
         measures: figures to report; none: those that differ.
         engine: "local" (processes of this machine) or "ray".
@@ -105,8 +107,26 @@ def do_sweep(
     progress: Progress | None = None,
 ) -> SweepResult:
     """All runs that the store does not have. Runs that are equal are done once."""
+    known = dict(store.found) if store is not None else {}
+    search = Search(preparation.design) if preparation.design.search is not None else None
+    result = _sweep_points(preparation, engine, store, known, measures, progress)
+    while search is not None and (points := search.next_points(result)):
+        known |= result.outcomes
+        result = _sweep_points(preparation.with_points(points), engine, store, known, measures, progress)
+    if store is not None:
+        store.finish(result.table)
+    return result
+
+
+def _sweep_points(
+    preparation: Preparation,
+    engine: Engine,
+    store: RunStore | None,
+    known: Mapping[str, Outcome],
+    measures: Sequence[str],
+    progress: Progress | None,
+) -> SweepResult:
     names = preparation.names
-    known = store.found if store is not None else {}
     outcomes = {name: known[name] for name in names if name in known and not known[name].error}
     failed = 0
 
@@ -126,7 +146,4 @@ def do_sweep(
             failed += bool(outcome.error)
             if progress is not None:
                 progress(len(outcomes), total, failed)
-    result = SweepResult(preparation, outcomes, measures)
-    if store is not None:
-        store.finish(result.table)
-    return result
+    return SweepResult(preparation, outcomes, measures)

@@ -195,6 +195,11 @@ class NodeLifecycleController:
         return False
 
 
+def is_of_condition(taint: Taint) -> bool:
+    """Whether it follows from what a node says of itself, or from a cordon."""
+    return taint.key in _CONDITION_TAINTS or taint.key == UNSCHEDULABLE
+
+
 def _report_unknown(store: Store, name: str, now: int) -> None:
     """Notes on the node that nothing is known of it any more."""
 

@@ -20,7 +20,7 @@ from bayplan.report.html_page import document
 from bayplan.report.markup import NOTHING, joined, tag
 from bayplan.report.simulation.chain_drawing import draw_chains
 from bayplan.report.simulation.node_figures import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
-from bayplan.report.simulation.parts import ENDED_EARLY, POOL_COLUMNS, headline, pool_rows
+from bayplan.report.simulation.parts import ENDED_EARLY, POOL_COLUMNS, fidelity_text, headline, pool_rows
 from bayplan.report.simulation.preemption_list import (
     and_more,
     html_legend,
@@ -48,6 +48,7 @@ def run_page(run: Run) -> str:
         tag("h1", "What happened in this cluster"),
         _answer(run),
         tag("div", _tiles(view), class_="tiles"),
+        tag("p", "Compared with the recording: ", fidelity_text(run.fidelity)) if run.fidelity is not None else None,
         _class_table(view),
         html_table(POOL_COLUMNS, pool_rows(run), POOL_COLUMNS[1:]) if run.summary.pools else None,
         _loops(view),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bayplan.analysis.simulation.results.run_format import Chain, Preemption, Run
+from bayplan.analysis.simulation.results.run_format import Chain, Fidelity, Preemption, Run
 from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Table, Tone
 from bayplan.report.answers.tables import table_of
 from bayplan.report.durations import duration_text
@@ -27,6 +27,7 @@ def simulation_parts(run: Run) -> Iterator[Part]:
     yield Sentence(headline(run))
     if run.partial:
         yield Sentence(ENDED_EARLY, Tone.WARN)
+    yield from _fidelity_parts(run)
     yield from _waiting_parts(run)
     yield from _usage_parts(run)
     yield from _pool_parts(run)
@@ -49,6 +50,36 @@ def headline(run: Run) -> str:
     if pods.pending:
         text += f"; {counted(pods.pending, 'pod')} pending at the end"
     return f"{text}. Wake-ups: {run.wakeups}."
+
+
+def _fidelity_parts(run: Run) -> Iterator[Part]:
+    if run.fidelity is not None:
+        yield Heading("Compared with the recording")
+        yield Sentence(fidelity_text(run.fidelity))
+
+
+def fidelity_text(found: Fidelity) -> str:
+    """How closely a run followed what was recorded; under another configuration it is not meant to."""
+    text = (
+        f"{counted(found.placed, 'pod')} got a node while it was recorded; {_share(found.placed_here, found.placed)} "
+    )
+    text += f"got one here, {_share(found.same_node, found.placed)} the same one, "
+    text += f"{_share(found.alike_node, found.placed)} that or one that differs only in its name. "
+    if found.started:
+        within = _share(found.started_within_second, found.started)
+        as_soon = _share(found.started_as_soon, found.started)
+        text += f"{counted(found.started, 'pod')} started; {within} did so here within a second of then, {as_soon} "
+        text += "as long after they were created, to a second. "
+    if found.preempted or found.preempted_here:
+        text += f"{counted(found.preempted, 'pod')} were preempted; {found.preempted_here:,} are here, "
+        text += f"{found.preempted_both:,} of them the same."
+    else:
+        text += "No pod was preempted, then or here."
+    return text
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} ({part / whole:.1%})" if whole else f"{part:,}"
 
 
 def _waiting_parts(run: Run) -> Iterator[Part]:

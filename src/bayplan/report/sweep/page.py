@@ -12,6 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from bayplan.analysis.simulation.results.run_format import Run
+from bayplan.analysis.sweeping.statistics import pareto_front
 from bayplan.analysis.sweeping.summary_format import Effect, Estimate, SweepSummary
 from bayplan.report.answers.html import element
 from bayplan.report.drawing.responses import Mark, response_figure
@@ -35,6 +36,7 @@ def sweep_page(summary: SweepSummary, worst: Run | None = None) -> str:
             (element(remark) for remark in parts.remarks(summary)),
         ),
         _section("Figures of each point", _figures(summary)),
+        joined(map(element, parts.front_parts(summary))),
         _section("Response of each figure to each axis", _curves(summary.effects)),
         _section("Two figures against each other", _trade_off(summary)),
         _section("Both axes at once", _heat_map(summary)),
@@ -95,12 +97,12 @@ def _trade_off(summary: SweepSummary) -> Markup:
         return NOTHING
     costs = np.array([[one.mean, other.mean] for _, one, other in found])
     low, high = costs[:, 0].min(), costs[:, 0].max()
+    front = set(pareto_front(costs))
     marks = []
     for place, (point, one, other) in enumerate(found):
-        beaten = ((costs <= costs[place]).all(axis=1) & (costs < costs[place]).any(axis=1)).any()
         title = f"{parts.point_name(summary, point)}: {first} {_said(first, one)}, {second} {_said(second, other)}"
         x = 0.03 + 0.94 * (one.mean - low) / (high - low)
-        marks.append(Mark(float(x), other.mean, other.low, other.high, title, "r0" if beaten else "r2"))
+        marks.append(Mark(float(x), other.mean, other.low, other.high, title, "r2" if place in front else "r0"))
     ticks = [(0.03, parts.number_text(first, float(low))), (0.97, parts.number_text(first, float(high)))]
     said = "Orange: no other point has less of both (the Pareto front, where less is better)."
     return joined(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from bayplan.analysis.sweeping.design import MORE
 from bayplan.analysis.sweeping.summary_format import Difference, Effect, Estimate, PointSummary, SweepSummary
 from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Table, Tone
 from bayplan.report.durations import duration_text
@@ -26,6 +27,7 @@ def sweep_parts(summary: SweepSummary) -> Iterator[Part]:
     yield figure_table(summary, _POINTS)
     if len(summary.points) > _POINTS:
         yield Sentence(f"and {len(summary.points) - _POINTS:,} more points; -o json shows all.", Tone.FAINT)
+    yield from front_parts(summary)
     if summary.effects:
         yield Heading("What each axis does, averaged over all others")
         yield effect_table(summary.effects)
@@ -117,6 +119,23 @@ def effect_table(effects: Sequence[Effect]) -> Table:
     ]
     columns = ("figure", "axis", "mean by value", "share of variance")
     return Table(columns, rows, frozenset({columns[-1]}), frozenset(columns[:3]))
+
+
+def front_parts(summary: SweepSummary) -> Iterator[Part]:
+    """What a search has found."""
+    if not summary.front:
+        return
+    several = len(summary.objectives) > 1
+    yield Heading("Points that no other beats in all objectives" if several else "The best point")
+    rows = [
+        [point_name(summary, point), *(_texts(name, point.figures.get(name))[0] for name in _figures_of(summary))]
+        for point in (summary.points[place] for place in summary.front)
+    ]
+    yield Table(("point", *summary.objectives), rows, frozenset(summary.objectives), frozenset({"point"}))
+
+
+def _figures_of(summary: SweepSummary) -> list[str]:
+    return [objective.removeprefix(MORE) for objective in summary.objectives]
 
 
 def failure_parts(summary: SweepSummary, at_most: int) -> Iterator[Part]:

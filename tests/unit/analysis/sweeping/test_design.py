@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bayplan.analysis.simulation.results import libraries
 from bayplan.analysis.sweeping.axes import read_axes
 from bayplan.analysis.sweeping.design import Design, design, read_sampling
 from bayplan.model.errors import InvalidObject
@@ -68,3 +69,9 @@ def test_the_baseline_is_found_by_its_values() -> None:
 def test_what_is_no_design(axes: dict[str, Any], sample: Any, baseline: Any, message: str) -> None:
     with pytest.raises(InvalidObject, match=message):
         points(axes, sample, baseline)
+
+
+def test_a_search_without_optuna_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libraries, "find_spec", lambda _name: None)
+    with pytest.raises(InvalidObject, match=r"sweep\.yaml: sample: .* pip install 'bayplan\[optuna\]'"):
+        read_sampling({"search": 5, "objectives": ["cost"]}, "sweep.yaml")

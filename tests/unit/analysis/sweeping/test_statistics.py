@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayplan.analysis.sweeping.statistics import differences, effect, estimates
+from bayplan.analysis.sweeping.statistics import differences, effect, estimates, pareto_front
 
 
 def test_the_interval_is_about_that_of_a_normal_mean() -> None:
@@ -72,3 +72,9 @@ def test_many_numbers_are_put_into_bins() -> None:
     assert found is not None
     assert [level.value for level in found.levels] == ["0 to 9", "10 to 19", "20 to 29", "30 to 39", "40 to 49"]
     assert effect("a", "m", [1, 1], np.zeros((2, 2))) is None
+
+
+def test_nobody_on_the_front_is_beaten() -> None:
+    costs = np.array([[1.0, 5.0], [2.0, 2.0], [2.0, 3.0], [5.0, 1.0], [1.0, 5.0], [np.nan, 0.0]])
+    assert pareto_front(costs) == [0, 1, 3, 4]
+    assert pareto_front(costs[:, :1]) == [0, 4]

@@ -34,7 +34,7 @@ class CertainFits:
         # What plugins of others look at is not known, nor what constraints a configuration gives to all pods.
         self._is_known = asking.has_default_profiles and not cache.nominated
         self._passing: dict[int, BoolArray | None] = {}  # by shape: (nodes,) those that pass; None: not known
-        self._related: dict[tuple[int, int], bool] = {}  # by shapes
+        self._related: dict[tuple[int, int], bool] = {}  # by serials of shapes, since ids are used again
 
     def may_be_sure(self, pods: Sequence[PodInfo]) -> bool:
         """Whether it is worth asking: none of the pods matters to a later one beyond the node that it gets."""
@@ -116,7 +116,7 @@ class CertainFits:
         return row_mask(rows, self._cache.nodes.count)
 
     def _matters(self, before: PodShape, pod: PodShape) -> bool:
-        key = (before.id, pod.id)
+        key = (before.serial, pod.serial)
         if key not in self._related:
             self._related[key] = _matters(before, pod)
         return self._related[key]

@@ -22,6 +22,7 @@ from bayplan.analysis.simulation.inputs.commands import (
     NodesFail,
     NodesRecover,
     Plan,
+    Restate,
     Scale,
     SetLabels,
     SetTaints,
@@ -31,7 +32,7 @@ from bayplan.analysis.simulation.inputs.draining import drain_node
 from bayplan.analysis.simulation.inputs.traces import Arrivals, TraceArrival
 from bayplan.analysis.simulation.results.run_format import Note
 from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
+from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController, is_of_condition
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
@@ -103,6 +104,8 @@ class CommandRunner:
         match command:
             case Apply(objects):
                 return [(f"apply {reference_to(obj)}", partial(self._apply, obj, now)) for obj in objects]
+            case Restate(wanted):
+                return [(f"change {reference_to(wanted)}", partial(self._restate, wanted, now))]
             case Delete(targets, grace):
                 return [(f"delete {target}", partial(self._delete, target, grace, now)) for target in targets]
             case Scale(targets, replicas):
@@ -133,6 +136,12 @@ class CommandRunner:
             store.create(wanted, now)
         else:
             store.modify(target.kind, target.namespace, target.name, partial(_as_wanted, wanted), now)
+
+    def _restate(self, wanted: Object, now: int) -> None:
+        store, target, own = self.world.store, reference_to(wanted), deepcopy(wanted)
+        store.modify(target.kind, target.namespace, target.name, partial(_restated, own), now)
+        if isinstance(own, Node):
+            store.modify_status(Node, "", target.name, partial(_with_resources, own), now)
 
     def _delete(self, target: Reference, grace_seconds: int | None, now: int) -> None:
         self.world.store.delete(target.kind, target.namespace, target.name, now, grace_seconds=grace_seconds)
@@ -184,6 +193,22 @@ def _as_wanted(wanted: Any, stored: Any) -> Any:
         annotations={**stored.metadata.annotations, **wanted.metadata.annotations},
     )
     return replace(wanted, metadata=metadata)
+
+
+def _restated(wanted: Any, stored: Any) -> Any:
+    metadata = replace(stored.metadata, labels=wanted.metadata.labels, annotations=wanted.metadata.annotations)
+    if isinstance(stored, Pod):  # whose spec is for good, but for what still holds it back
+        return replace(
+            stored, metadata=metadata, spec=replace(stored.spec, scheduling_gates=wanted.spec.scheduling_gates)
+        )
+    if isinstance(stored, Node):
+        taints = [*wanted.spec.taints, *filter(is_of_condition, stored.spec.taints)]
+        return replace(stored, metadata=metadata, spec=replace(wanted.spec, taints=taints))
+    return replace(wanted, metadata=metadata)
+
+
+def _with_resources(wanted: Node, stored: Node) -> Node:
+    return replace(stored, status=replace(wanted.status, conditions=stored.status.conditions))
 
 
 def _scaled(stored: Any, *, replicas: int) -> Any:

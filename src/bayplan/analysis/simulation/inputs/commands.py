@@ -81,8 +81,18 @@ class LabelObjects:
     labels: dict[str, str | None] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Restate:
+    """Give an object that exists exactly this meaning: labels and annotations, spec, and what a node has.
+
+    What it says of its state stays, and so do the taints of a node that follow from that.
+    """
+
+    wanted: Object
+
+
 Command: TypeAlias = (
-    Apply | Delete | Scale | Cordon | Drain | NodesFail | NodesRecover | SetTaints | SetLabels | LabelObjects
+    Apply | Restate | Delete | Scale | Cordon | Drain | NodesFail | NodesRecover | SetTaints | SetLabels | LabelObjects
 )
 
 

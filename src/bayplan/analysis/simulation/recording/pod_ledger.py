@@ -79,7 +79,7 @@ class PodLedger:
             row.started = at / 1e9
         leaves = pod.metadata.deletion_timestamp is not None or change.type == DELETED
         if leaves and row.evicted is None:
-            row.evicted = _cause_of_eviction(pod)
+            row.evicted = cause_of_eviction(pod)
         if phase in _ENDS_BY_PHASE and row.ended is None and row.evicted is None:
             row.ended, row.end = at / 1e9, _ENDS_BY_PHASE[phase]
         if change.type == DELETED and row.ended is None:
@@ -179,6 +179,7 @@ def _class_name(pod: Pod) -> str:
     return pod.spec.priority_class_name or (f"priority {priority}" if priority else "none")
 
 
-def _cause_of_eviction(pod: Pod) -> Cause | None:
+def cause_of_eviction(pod: Pod) -> Cause | None:
+    """Why the pod has to go, as its condition says; None if it says nothing."""
     marked = find_condition(pod.status.conditions, DISRUPTION_TARGET)
     return _CAUSES.get(marked.reason) if marked is not None and marked.status == TRUE else None

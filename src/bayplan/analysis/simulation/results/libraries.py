@@ -1,4 +1,4 @@
-"""Libraries for tables that an installation may lack: each is imported when it is first used.
+"""Libraries for tables and searches that an installation may lack: each is imported when it is first used.
 
 Takes the name of a library, gives its module or an error that says what to install; and columns of arrays as a table of
 Arrow, with null for NaN.
@@ -15,6 +15,7 @@ _NEEDED_FOR = {
     "pyarrow": "Arrow tables and Parquet files need",
     "pandas": "DataFrames of pandas need",
     "polars": "DataFrames of polars need",
+    "optuna": "searches for the best settings need",
 }
 _EXTRAS = {"pyarrow": "arrow"}
 
@@ -33,13 +34,15 @@ def require(name: str) -> None:
 
 
 def library(name: str) -> Any:
-    """The module of pyarrow, pandas or polars."""
+    """The module of pyarrow, pandas, polars or optuna."""
     require(name)
     match name:
         case "pandas":
             return import_module("pandas")
         case "polars":
             return import_module("polars")
+        case "optuna":
+            return import_module("optuna")
         case _:
             return import_module("pyarrow")
 

@@ -282,6 +282,21 @@ class Note(JsonStruct):
     message: str
 
 
+class Fidelity(JsonStruct):
+    """How closely a run followed the recording that it played again: numbers of recorded pods that found a node."""
+
+    placed: int
+    placed_here: int  # those of them that found one in the run, too
+    same_node: int
+    alike_node: int  # the same node, or one that differs from it in nothing but its name
+    started: int  # those that were seen running
+    started_within_second: int  # those that ran within a second of then
+    started_as_soon: int  # those that ran as long after they were created, to a second: whoever created them
+    preempted: int  # of all pods
+    preempted_here: int
+    preempted_both: int
+
+
 class Run(JsonStruct, tag_field="format", tag=FORMAT):
     """Everything."""
 
@@ -300,4 +315,5 @@ class Run(JsonStruct, tag_field="format", tag=FORMAT):
     loops: list[Loop]
     waiting: list[PendingPods]
     notes: list[Note]
+    fidelity: Fidelity | None = None  # of runs that play a recording again
     wakeups: str = "upstream"  # which changes brought rejected pods back: those of kube-scheduler, or "complete"

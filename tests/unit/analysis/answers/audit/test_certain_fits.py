@@ -52,6 +52,18 @@ def test_pods_that_matter_to_others_beyond_their_node(first: PodBuilder, second:
     assert asked.may_be_sure([cache.info(each.obj()) for each in (first, second)]) is sure
 
 
+def test_what_is_known_of_pods_that_are_gone_is_not_said_of_others() -> None:
+    """Ids of shapes are used again."""
+    asked, cache = certain_fits_in(*NODES)
+    gone = [cache.info(plain("x").obj()) for _ in range(2)]
+    assert asked.may_be_sure(gone)
+    used_id = gone[0].shape.id
+    del gone
+    spread = [cache.info(plain("x").spread(ZONE, "app=x").obj()) for _ in range(2)]
+    assert spread[0].shape.id == used_id, "a test of nothing"
+    assert not asked.may_be_sure(spread)
+
+
 @pytest.mark.parametrize(("pods", "sure"), [(3, True), (4, False)])
 def test_there_must_be_a_node_for_each_pod_before_it(pods: int, sure: bool) -> None:
     asked, cache = certain_fits_in(*NODES)
