@@ -1,4 +1,7 @@
-"""What every cluster has before anybody asks for anything: namespaces, priority classes, the API's own service."""
+"""What every cluster has before anybody asks for anything.
+
+Namespaces, priority classes, the range from which services get their addresses, the API's own service.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,20 @@ from contextlib import suppress
 from typing import Any
 
 from bayplan.admission.priority import SYSTEM_CLASSES
+from bayplan.apiserver.admitting.plugins.service_addresses import SERVICE_RANGE
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.entries import Document
-from bayplan.model.well_known import SERVICE_NAME
+from bayplan.model.conditions import TRUE
+from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import READY, SERVICE_NAME
 from bayplan.store import AlreadyExists
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_API_SERVICE = "kubernetes"
+"""The service that leads to the API, and the range from which it has its address."""
+_SERVICE_CIDRS = built_in("networking.k8s.io", "servicecidrs")
 _TEMPLATE = ("spec", "template", "spec")
 #: Where objects keep the specs of pods.
 _POD_SPECS = {
@@ -35,6 +44,7 @@ def bootstrap(registry: Registry, host: str, port: int, now: int) -> None:
         create(registry, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, now)
     for name, value in SYSTEM_CLASSES.items():
         create(registry, _priority_class(name, value), now)
+    _create_service_range(registry, now)
     create(registry, _SERVICE, now)
     for document in _endpoints(host, port):
         create(registry, document, now)
@@ -47,6 +57,39 @@ def create(registry: Registry, document: Document, now: int, options: WriteOptio
     namespace = document["metadata"].get("namespace", "default") if resource.namespaced else ""
     with suppress(AlreadyExists):
         registry.create(resource, namespace, document, options, now)
+
+
+def _create_service_range(registry: Registry, now: int) -> None:
+    """The default ServiceCIDR, ready: a status is written only once there is an object."""
+    # Upstream: pkg/controlplane/controller/defaultservicecidr (v1.36).
+    if registry.find(_SERVICE_CIDRS, "", _API_SERVICE) is not None:
+        return
+    create(
+        registry,
+        {
+            "apiVersion": _SERVICE_CIDRS.api_version,
+            "kind": _SERVICE_CIDRS.kind,
+            "metadata": {"name": _API_SERVICE},
+            "spec": {"cidrs": [str(SERVICE_RANGE)]},
+        },
+        now,
+    )
+    ready = {
+        "type": READY,
+        "status": TRUE,
+        "lastTransitionTime": format_time(now),
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+    }
+    registry.update(
+        _SERVICE_CIDRS,
+        "",
+        _API_SERVICE,
+        lambda known: {**known, "status": {"conditions": [ready]}},
+        _OPTIONS,
+        now,
+        subresource="status",
+    )
 
 
 def add_missing_accounts(registry: Registry, now: int) -> None:
@@ -86,7 +129,7 @@ def _endpoints(host: str, port: int) -> list[Document]:
             "apiVersion": "v1",
             "kind": "Endpoints",
             "metadata": {
-                "name": "kubernetes",
+                "name": _API_SERVICE,
                 "namespace": "default",
                 "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"},
             },
@@ -96,9 +139,9 @@ def _endpoints(host: str, port: int) -> list[Document]:
             "apiVersion": "discovery.k8s.io/v1",
             "kind": "EndpointSlice",
             "metadata": {
-                "name": "kubernetes",
+                "name": _API_SERVICE,
                 "namespace": "default",
-                "labels": {SERVICE_NAME: "kubernetes"},
+                "labels": {SERVICE_NAME: _API_SERVICE},
             },
             "addressType": "IPv6" if ":" in host else "IPv4",
             "endpoints": [{"addresses": [host], "conditions": {"ready": True}}],
@@ -111,7 +154,7 @@ _SERVICE: Document = {
     "apiVersion": "v1",
     "kind": "Service",
     "metadata": {
-        "name": "kubernetes",
+        "name": _API_SERVICE,
         "namespace": "default",
         "labels": {"component": "apiserver", "provider": "kubernetes"},
     },

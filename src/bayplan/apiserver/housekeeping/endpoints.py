@@ -29,10 +29,10 @@ SLICES: Final = built_in("discovery.k8s.io", "endpointslices")
 _MADE: Final = frozenset({ENDPOINTS.qualified_resource, SLICES.qualified_resource})
 """What comes back if somebody deletes it."""
 _HEADLESS: Final = "service.kubernetes.io/headless"
-_CHANGED: Final = "endpoints.kubernetes.io/last-change-trigger-time"
+CHANGED: Final = "endpoints.kubernetes.io/last-change-trigger-time"
 _MANAGED: Final = "endpoints.kubernetes.io/managed-by"
-_SLICE_MANAGED: Final = "endpointslice.kubernetes.io/managed-by"
-_AT_ONCE: Final = Request(None, None, None, None)
+SLICE_MANAGED: Final = "endpointslice.kubernetes.io/managed-by"
+AT_ONCE: Final = Request(None, None, None, None)
 
 
 class ServiceEndpoints:
@@ -76,7 +76,7 @@ class ServiceEndpoints:
             with suppress(ApiError):
                 if service is None:
                     # Slices have an owner; these go by their name.
-                    registry.delete(ENDPOINTS, namespace, name, _AT_ONCE, now)
+                    registry.delete(ENDPOINTS, namespace, name, AT_ONCE, now)
                 elif (namespace, name) in self._services:
                     _write(registry, service, now)
 
@@ -130,7 +130,7 @@ def _labels(service: Document, managed: str) -> Document:
     headless = {_HEADLESS: ""} if service["spec"].get("clusterIP") == "None" else {}
     own = service["metadata"].get("labels") or {}
     who = "endpoint-controller" if managed == _MANAGED else "endpointslice-controller.k8s.io"
-    named = {SERVICE_NAME: service["metadata"]["name"]} if managed == _SLICE_MANAGED else {}
+    named = {SERVICE_NAME: service["metadata"]["name"]} if managed == SLICE_MANAGED else {}
     return {"namespace": service["metadata"]["namespace"], "labels": {**own, **headless, **named, managed: who}}
 
 
@@ -138,7 +138,7 @@ def _put(registry: Registry, resource: Resource, name: str, wanted: Document, me
     """Creates the object or brings it up to date."""
     namespace = metadata["namespace"]
     stored = registry.find(resource, namespace, name)
-    changed = {_CHANGED: format_time(now)}
+    changed = {CHANGED: format_time(now)}
     if stored is None:
         made = {**metadata, "name": name, "annotations": changed}
         registry.create(resource, namespace, {**wanted, "metadata": made}, OPTIONS, now)
@@ -168,7 +168,7 @@ def _put_slices(registry: Registry, service: Document, wanted: list[Document], n
         for known in registry.list(SLICES, meta["namespace"])
         if any(owner["uid"] == meta["uid"] for owner in known["metadata"].get("ownerReferences") or ())
     ]
-    metadata = _labels(service, _SLICE_MANAGED)
+    metadata = _labels(service, SLICE_MANAGED)
     # A slice keeps its ports as long as there is an endpoint for them.
     free = [known for known in mine if not any(known.get("ports") == one["ports"] for one in wanted)]
     for one in wanted:
@@ -179,7 +179,7 @@ def _put_slices(registry: Registry, service: Document, wanted: list[Document], n
         else:
             _put(registry, SLICES, taken["metadata"]["name"], one, metadata, now)
     for known in free:
-        registry.delete(SLICES, meta["namespace"], known["metadata"]["name"], _AT_ONCE, now)
+        registry.delete(SLICES, meta["namespace"], known["metadata"]["name"], AT_ONCE, now)
 
 
 def _add_slice(registry: Registry, service: Document, wanted: Document, metadata: Document, now: int) -> None:
@@ -195,7 +195,7 @@ def _add_slice(registry: Registry, service: Document, wanted: Document, metadata
     made = {
         **metadata,
         "generateName": f"{meta['name']}-",
-        "annotations": {_CHANGED: format_time(now)},
+        "annotations": {CHANGED: format_time(now)},
         "ownerReferences": [owner],
     }
     registry.create(SLICES, meta["namespace"], {**wanted, "metadata": made}, OPTIONS, now)

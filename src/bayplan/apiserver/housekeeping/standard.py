@@ -12,6 +12,7 @@ from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
 from bayplan.apiserver.housekeeping.events import EventExpiry
 from bayplan.apiserver.housekeeping.garbage import DocumentCollector
 from bayplan.apiserver.housekeeping.kubelets import KubeletReports
+from bayplan.apiserver.housekeeping.mirroring import EndpointsMirroring
 from bayplan.apiserver.housekeeping.namespaces import NamespaceContents, NamespaceEnding
 from bayplan.apiserver.housekeeping.nodes import NodeTimeToLive
 from bayplan.apiserver.housekeeping.policies import PolicyTypes
@@ -36,6 +37,7 @@ def standard_parties(certificate: str = "") -> list[Housekeeper]:
     return [
         NamespaceContents(certificate),
         ServiceEndpoints(),
+        EndpointsMirroring(),
         RevisionHistory(),
         QuotaUsage(),
         NodeTimeToLive(),

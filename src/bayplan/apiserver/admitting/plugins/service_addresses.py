@@ -24,9 +24,9 @@ from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.admitting.validation.services import check_cluster_addresses
 from bayplan.store.errors import INVALID, Cause, field_cause
 
-_RANGE = IPv4Network("10.96.0.0/12")
+SERVICE_RANGE = IPv4Network("10.96.0.0/12")
 # The lower part of each range is left to those who ask for a certain address.
-_FIRST_FREE_ADDRESS = int(_RANGE.network_address) + 257
+_FIRST_FREE_ADDRESS = int(SERVICE_RANGE.network_address) + 257
 _PORT_MIN, _PORT_MAX = 30_000, 32_767
 _FIRST_FREE_PORT = 30_086
 _HEADLESS = "None"
@@ -106,7 +106,7 @@ def _allocate_address(spec: Document, taken: set[str | None], standing: str | No
 
 def _why_not(wanted: str, taken: set[str | None]) -> str:
     address = ip_address(wanted)
-    if address not in _RANGE or address in (_RANGE.network_address, _RANGE.broadcast_address):
+    if address not in SERVICE_RANGE or address in (SERVICE_RANGE.network_address, SERVICE_RANGE.broadcast_address):
         return "the provided network does not match the current range"
     return _TAKEN if wanted in taken else ""
 
