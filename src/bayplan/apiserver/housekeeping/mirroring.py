@@ -1,7 +1,7 @@
 """Endpoints that users write for services without a selector are mirrored into EndpointSlices.
 
-Takes Endpoints, services and slices as they change. Each set of ports and each family of addresses gets one slice, which
-the Endpoints own; a slice that is no longer needed is used again for other ports before a new one is made.
+Takes Endpoints, services and slices as they change. Each set of ports and each family of addresses gets one slice,
+which the Endpoints own; a slice that is no longer needed is used again for other ports before a new one is made.
 
 Upstream: pkg/controller/endpointslicemirroring (v1.36).
 """
