@@ -48,6 +48,7 @@ PVC_PROTECTION: Final = "kubernetes.io/pvc-protection"
 GROUP_PROTECTION: Final = "scheduling.k8s.io/podgroup-protection"
 VAC_PROTECTION: Final = "kubernetes.io/vac-protection"
 SERVICE_NAME: Final = "kubernetes.io/service-name"
+SKIP_MIRROR: Final = "endpointslice.kubernetes.io/skip-mirror"
 
 #: The taint that Cluster Autoscaler puts on a node before it removes it.
 TO_BE_DELETED: Final = "ToBeDeletedByClusterAutoscaler"

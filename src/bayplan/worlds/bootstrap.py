@@ -16,12 +16,10 @@ from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.conditions import TRUE
 from bayplan.model.timestamps import format_time
-from bayplan.model.well_known import READY, SERVICE_NAME
+from bayplan.model.well_known import READY, SERVICE_NAME, SKIP_MIRROR
 from bayplan.store import AlreadyExists
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
-_API_SERVICE = "kubernetes"
-"""The service that leads to the API, and the range from which it has its address."""
 _SERVICE_CIDRS = built_in("networking.k8s.io", "servicecidrs")
 _TEMPLATE = ("spec", "template", "spec")
 #: Where objects keep the specs of pods.
@@ -62,18 +60,10 @@ def create(registry: Registry, document: Document, now: int, options: WriteOptio
 def _create_service_range(registry: Registry, now: int) -> None:
     """The default ServiceCIDR, ready: a status is written only once there is an object."""
     # Upstream: pkg/controlplane/controller/defaultservicecidr (v1.36).
-    if registry.find(_SERVICE_CIDRS, "", _API_SERVICE) is not None:
+    name = _SERVICE_CIDR["metadata"]["name"]
+    if registry.find(_SERVICE_CIDRS, "", name) is not None:
         return
-    create(
-        registry,
-        {
-            "apiVersion": _SERVICE_CIDRS.api_version,
-            "kind": _SERVICE_CIDRS.kind,
-            "metadata": {"name": _API_SERVICE},
-            "spec": {"cidrs": [str(SERVICE_RANGE)]},
-        },
-        now,
-    )
+    create(registry, _SERVICE_CIDR, now)
     ready = {
         "type": READY,
         "status": TRUE,
@@ -84,7 +74,7 @@ def _create_service_range(registry: Registry, now: int) -> None:
     registry.update(
         _SERVICE_CIDRS,
         "",
-        _API_SERVICE,
+        name,
         lambda known: {**known, "status": {"conditions": [ready]}},
         _OPTIONS,
         now,
@@ -129,9 +119,9 @@ def _endpoints(host: str, port: int) -> list[Document]:
             "apiVersion": "v1",
             "kind": "Endpoints",
             "metadata": {
-                "name": _API_SERVICE,
+                "name": "kubernetes",
                 "namespace": "default",
-                "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"},
+                "labels": {SKIP_MIRROR: "true"},
             },
             "subsets": [{"addresses": [{"ip": host}], "ports": ports}],
         },
@@ -139,9 +129,9 @@ def _endpoints(host: str, port: int) -> list[Document]:
             "apiVersion": "discovery.k8s.io/v1",
             "kind": "EndpointSlice",
             "metadata": {
-                "name": _API_SERVICE,
+                "name": "kubernetes",
                 "namespace": "default",
-                "labels": {SERVICE_NAME: _API_SERVICE},
+                "labels": {SERVICE_NAME: "kubernetes"},
             },
             "addressType": "IPv6" if ":" in host else "IPv4",
             "endpoints": [{"addresses": [host], "conditions": {"ready": True}}],
@@ -150,11 +140,17 @@ def _endpoints(host: str, port: int) -> list[Document]:
     ]
 
 
+_SERVICE_CIDR: Document = {
+    "apiVersion": _SERVICE_CIDRS.api_version,
+    "kind": _SERVICE_CIDRS.kind,
+    "metadata": {"name": "kubernetes"},
+    "spec": {"cidrs": [str(SERVICE_RANGE)]},
+}
 _SERVICE: Document = {
     "apiVersion": "v1",
     "kind": "Service",
     "metadata": {
-        "name": _API_SERVICE,
+        "name": "kubernetes",
         "namespace": "default",
         "labels": {"component": "apiserver", "provider": "kubernetes"},
     },

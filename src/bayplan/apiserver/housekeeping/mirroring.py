@@ -20,14 +20,13 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.log import Change
 from bayplan.model.watch_types import DELETED
-from bayplan.model.well_known import LAST_APPLIED, SERVICE_NAME
+from bayplan.model.well_known import LAST_APPLIED, SERVICE_NAME, SKIP_MIRROR
 from bayplan.store import ApiError
 
 _MIRROR: Final = "endpointslicemirroring-controller.k8s.io"
-_SKIP: Final = "endpointslice.kubernetes.io/skip-mirror"
 _LEADER: Final = "control-plane.alpha.kubernetes.io/leader"
-_ENDPOINTS_MAX: Final = 1000
-"""Mirrored of all that have the same ports."""
+_MIRRORED_MAX: Final = 1000
+"""Addresses with the same ports."""
 
 _Port: TypeAlias = tuple[str, str, int, str | None]
 """Name, protocol, number and application protocol."""
@@ -134,7 +133,7 @@ def _slices(endpoints: Document) -> dict[_Group, Document]:
     """What mirrors these Endpoints; nothing if they say so, or are where somebody leads."""
     metadata = endpoints["metadata"]
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    if labels.get(_SKIP) == "true" or _LEADER in annotations or "deletionTimestamp" in metadata:
+    if labels.get(SKIP_MIRROR) == "true" or _LEADER in annotations or "deletionTimestamp" in metadata:
         return {}
     made = {
         "namespace": metadata["namespace"],
@@ -191,7 +190,7 @@ def _by_group(offers: dict[_Port | None, _Offer]) -> list[tuple[_Group, list[_Po
     groups = []
     for ports, offer in together.values():
         families: dict[str, _Offer] = {}
-        for key, is_ready in islice(offer.items(), _ENDPOINTS_MAX):
+        for key, is_ready in islice(offer.items(), _MIRRORED_MAX):
             families.setdefault("IPv6" if ip_address(key[0]).version == 6 else "IPv4", {})[key] = is_ready
         groups += [(_Group(family, frozenset(ports)), ports, part) for family, part in families.items()]
     return groups
