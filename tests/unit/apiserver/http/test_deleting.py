@@ -82,7 +82,7 @@ def test_a_pod_without_a_node_goes_at_once() -> None:
         ({"uid": "other"}, "the UID in the precondition (other) does not match the UID in record ("),
         (
             {"resourceVersion": "1"},
-            "the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (10)",
+            "the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (12)",
         ),
     ],
 )

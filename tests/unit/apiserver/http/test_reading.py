@@ -26,7 +26,7 @@ def _names(listed: dict[str, Any]) -> list[str]:
 def test_a_list_has_its_version_and_items_without_their_type() -> None:
     api = _with("b", "a")
     listed = api.get(CONFIG_MAPS)
-    assert (listed["kind"], listed["metadata"]) == ("ConfigMapList", {"resourceVersion": "11"})
+    assert (listed["kind"], listed["metadata"]) == ("ConfigMapList", {"resourceVersion": "13"})
     assert _names(listed) == ["a", "b"]
     assert "kind" not in listed["items"][0]
 
@@ -90,9 +90,9 @@ def test_selections(query: str, names: list[str]) -> None:
 @pytest.mark.parametrize(
     ("query", "names"),
     [
-        ("resourceVersion=10&resourceVersionMatch=Exact", ["a"]),
-        ("resourceVersion=11&resourceVersionMatch=Exact", ["a", "b"]),
-        ("resourceVersion=10&resourceVersionMatch=NotOlderThan", ["a", "b"]),
+        ("resourceVersion=12&resourceVersionMatch=Exact", ["a"]),
+        ("resourceVersion=13&resourceVersionMatch=Exact", ["a", "b"]),
+        ("resourceVersion=12&resourceVersionMatch=NotOlderThan", ["a", "b"]),
         ("resourceVersion=0", ["a", "b"]),
     ],
 )
@@ -110,7 +110,7 @@ def test_versions_of_the_past(query: str, names: list[str]) -> None:
         (f"limit={'9' * 5_000}", 400, 'strconv.ParseInt: parsing "999'),
         ("resourceVersion=abc", 400, "invalid resource version: "),
         (f"resourceVersion={'9' * 5_000}", 400, "invalid resource version: "),
-        ("resourceVersion=99999", 504, "Timeout: Too large resource version: 99999, current: 10"),
+        ("resourceVersion=99999", 504, "Timeout: Too large resource version: 99999, current: 12"),
         ("resourceVersionMatch=Exact", 422, "resourceVersionMatch is forbidden unless resourceVersion is provided"),
         ("resourceVersion=1&resourceVersionMatch=Odd", 422, 'Unsupported value: "Odd"'),
         ("sendInitialEvents=true", 422, "sendInitialEvents is forbidden for list"),

@@ -87,24 +87,24 @@ def _seen(before: list[str], query: str, after: list[tuple[str, str, Any]], capa
             "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
             ["ADDED a", "ADDED b", "BOOKMARK"],
         ),
-        ("resourceVersion=10", ["ADDED b"]),
-        ("resourceVersion=11", []),
+        ("resourceVersion=12", ["ADDED b"]),
+        ("resourceVersion=13", []),
         ("fieldSelector=metadata.name%3Db", ["ADDED b"]),
     ],
 )
 def test_where_a_watch_begins(query: str, seen: list[str]) -> None:
     api = Api()
-    assert api.version == 9, "the first object below has version 10"
+    assert api.version == 11, "the first object below has version 12"
     assert _seen(["a", "b"], query, []) == seen
 
 
 def test_changes_come_in_order() -> None:
     requests = [("POST", "", config_map("b")), ("PATCH", "/a", {"data": {"x": "1"}}), ("DELETE", "/a", None)]
-    assert _seen(["a"], "resourceVersion=10", requests) == ["ADDED b", "MODIFIED a", "DELETED a"]
+    assert _seen(["a"], "resourceVersion=12", requests) == ["ADDED b", "MODIFIED a", "DELETED a"]
 
 
 def test_a_write_that_changes_nothing_is_no_event() -> None:
-    assert _seen(["a"], "resourceVersion=10", [("PATCH", "/a", {"data": {}})]) == []
+    assert _seen(["a"], "resourceVersion=12", [("PATCH", "/a", {"data": {}})]) == []
 
 
 def test_what_enters_a_selection_is_added_and_what_leaves_it_deleted() -> None:
@@ -137,7 +137,7 @@ def test_a_watch_from_a_version_that_is_forgotten_ends_with_an_error() -> None:
 
 def test_a_client_that_resumes_from_its_last_version_misses_nothing() -> None:
     async def play() -> None:
-        api, seen, last = Api(), [], "9"
+        api, seen, last = Api(), [], "11"
         for part in range(4):
             watcher = Watcher(api, f"resourceVersion={last}")
             for number in range(3):
@@ -159,13 +159,13 @@ def test_a_quiet_watch_is_told_its_version_if_it_asked(monkeypatch: pytest.Monke
 
     async def play() -> None:
         api = Api()
-        watcher = Watcher(api, "resourceVersion=9&allowWatchBookmarks=true")
+        watcher = Watcher(api, "resourceVersion=11&allowWatchBookmarks=true")
         assert await watcher.read() == []
         api.post(PODS.replace("pods", "secrets"), {"metadata": {"name": "s"}})
         await asyncio.sleep(0.4)
         event = (await watcher.read())[-1]
         assert event["type"] == "BOOKMARK"
-        assert event["object"] == {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"resourceVersion": "10"}}
+        assert event["object"] == {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"resourceVersion": "12"}}
         await watcher.close()
 
     asyncio.run(play())
@@ -174,7 +174,7 @@ def test_a_quiet_watch_is_told_its_version_if_it_asked(monkeypatch: pytest.Monke
 @pytest.mark.slow
 def test_a_watch_ends_when_its_time_is_up() -> None:
     async def play() -> None:
-        watcher = Watcher(Api(), "resourceVersion=9&timeoutSeconds=1")
+        watcher = Watcher(Api(), "resourceVersion=11&timeoutSeconds=1")
         await watcher.read()
         await asyncio.sleep(1.1)
         await watcher.read()
@@ -186,7 +186,7 @@ def test_a_watch_ends_when_its_time_is_up() -> None:
 def test_a_watch_of_tables_has_columns_in_its_first_event_only() -> None:
     async def play() -> None:
         api = Api()
-        watcher = Watcher(api, "resourceVersion=9", accept=TABLE)
+        watcher = Watcher(api, "resourceVersion=11", accept=TABLE)
         for name in ("a", "b"):
             api.post(CONFIG_MAPS, config_map(name))
         tables = [event["object"] for event in await watcher.read()]
@@ -208,7 +208,7 @@ def test_an_event_is_encoded_once_however_many_watch(monkeypatch: pytest.MonkeyP
 
     async def play() -> None:
         api = Api()
-        watchers = [Watcher(api, "resourceVersion=9") for _ in range(20)]
+        watchers = [Watcher(api, "resourceVersion=11") for _ in range(20)]
         for watcher in watchers:
             await watcher.read()
         api.post(CONFIG_MAPS, config_map("a"))

@@ -16,7 +16,7 @@ def test_the_server_decides_what_belongs_to_it() -> None:
     made = Api().post(CONFIG_MAPS, {"metadata": metadata})["metadata"]
     assert made["uid"] != "mine"
     assert made["creationTimestamp"] == "2026-01-01T00:00:00Z"
-    assert made["resourceVersion"] == "10"
+    assert made["resourceVersion"] == "12"
     assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} & set(made)
 
 

@@ -40,7 +40,7 @@ def _with_map() -> tuple[Api, dict[str, Any]]:
 def test_an_update_of_the_current_version_is_stored() -> None:
     api, made = _with_map()
     changed = api.put(f"{CONFIG_MAPS}/m", {**made, "data": {"b": "2"}})
-    assert (changed["data"], changed["metadata"]["resourceVersion"]) == ({"b": "2"}, "11")
+    assert (changed["data"], changed["metadata"]["resourceVersion"]) == ({"b": "2"}, "13")
     assert changed["metadata"]["uid"] == made["metadata"]["uid"]
 
 
