@@ -123,7 +123,6 @@ class Simulation:
         self._refusals: dict[str, str] = {}  # why pending pods were last refused
         draws = Draws(self.options.seed, self.options.latencies)
         self._lives = None if recorded is None else LivesAgain(recorded.lives, draws, self.started_at)
-        self._controllers = standard_controllers(draws, _kubelet_for(self._lives))
         with locating(cluster.sources):
             self._has_pools = autoscaler_among(all_objects(cluster.objects, planned)) is not None
         added = missing_default_class(all_objects(cluster.objects, planned))
@@ -153,6 +152,9 @@ class Simulation:
             configuration = replace(configuration, wakeups=self.options.wakeups)
         configuration = replace(configuration, safety=with_settings(configuration.safety, self.options.safety))
         self.wakeups = configuration.wakeups
+        self._controllers = standard_controllers(
+            draws, _kubelet_for(self._lives), has_taint_rules=configuration.gates.dra_device_taint_rules
+        )
         if self._has_pools:
             autoscaler = AutoscalerController(
                 build_profiles(configuration), draws.around, Random(self.options.seed), configuration.gates
