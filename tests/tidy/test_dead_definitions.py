@@ -42,7 +42,7 @@ PUBLIC = {
     "bayplan.cli.main.LazyGroup.resolve_command": "called by click",
     "bayplan.cli.completion.complete_for_kubectl": "the console script that kubectl asks for completions",
     "bayplan.cli.options.CommandWithFiles.parse_args": "called by click",
-    **{f"bayplan.cli.{name}.command": "loaded by name in cli.main" for name in COMMANDS},
+    **{f"bayplan.cli.{name.replace('-', '_')}.command": "loaded by name in cli.main" for name in COMMANDS},
     **{
         f"bayplan.client.wire.Wire.{name}": "called by asyncio and by the parser"
         for name in ("connection_lost", "data_received", "on_header", "on_headers_complete", "on_body")

@@ -7,8 +7,10 @@ there at that time is for the run to find out.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import assert_never
 
 from bayplan.analysis.simulation.inputs.commands import (
+    Apply,
     Command,
     Cordon,
     Delete,
@@ -17,6 +19,8 @@ from bayplan.analysis.simulation.inputs.commands import (
     NodesFail,
     NodesRecover,
     Plan,
+    Restate,
+    Scale,
     SetLabels,
     SetTaints,
     all_objects,
@@ -43,8 +47,10 @@ def _nodes_of(command: Command) -> Iterator[str]:
             yield from command.nodes
         case Delete() | LabelObjects():
             yield from (target.name for target in command.targets if target.kind == Node.__name__)
-        case _:
+        case Apply() | Restate() | Scale():
             return
+        case _:
+            assert_never(command)
 
 
 def _message(name: str, known: Collection[str]) -> str:
