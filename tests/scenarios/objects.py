@@ -180,7 +180,8 @@ def _describe_pod(built: PodBuilder, key: str, value: str) -> None:
             built.pod_affinity(HOSTNAME, value)
         case "away":
             selecting, at, namespaces = value.partition("@")
-            built.pod_anti_affinity(HOSTNAME, selecting, **({"namespace_selector": namespaces} if at else {}))
+            more: dict[str, Any] = {"namespace_selector": namespaces} if at else {}
+            built.pod_anti_affinity(HOSTNAME, selecting, **more)
         case "also":
             built.container(cpu=value)
         case "image":

@@ -55,6 +55,7 @@ from bayplan.core.scheduler import Scheduler
 from bayplan.model.durations import parse_duration
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import KINDS
+from bayplan.model.meta import RawQuantity
 from bayplan.model.pod import ContainerStatus, Pod, PodSchedulingGate, ReportedResources, Toleration
 from bayplan.model.resource_claims import DeviceTaint, ResourceClaim, ResourceSlice
 from bayplan.model.structs import replace
@@ -206,9 +207,10 @@ class Scenario:
 
     def _give(self, name: str, *cpus: str) -> None:
         def change(pod: Pod) -> Pod:
+            amounts: list[dict[str, RawQuantity]] = [{"cpu": cpu} for cpu in cpus]
             given = [
                 ContainerStatus(name=container.name, allocated_resources=has, resources=ReportedResources(requests=has))
-                for container, has in zip(pod.spec.containers, ({"cpu": cpu} for cpu in cpus), strict=True)
+                for container, has in zip(pod.spec.containers, amounts, strict=True)
             ]
             return replace(pod, status=replace(pod.status, container_statuses=given))
 
