@@ -200,8 +200,8 @@ class GroupFailure(Protocol):
     """An attempt in which a pod group does not fit, as PodGroupPostFilter plugins see it."""
 
     @property
-    def needs_one_domain(self) -> bool:
-        """Whether all pods of the group have to be placed within one topology domain."""
+    def is_constrained(self) -> bool:
+        """Whether the group has constraints on topology that count, though they may be empty."""
 
     def reached(self, plugin: str) -> bool:
         """Whether the PreFilter of a plugin was reached for some pod of the group."""

@@ -206,9 +206,10 @@ def _utilization(stage: Stage, view: View, placement: TriedPlacement) -> int:
         # As for single pods: a scalar resource that nobody asks for says nothing.
         if column == ABSENT or (resource not in BASIC_NAMES and not proposed):
             continue
-        capacity = int(view.nodes.allocatable[rows, column].sum())
-        if capacity:
-            requested = proposed + _used(view, rows, resource, column)
+        allocatable = view.nodes.allocatable[rows, column]
+        capacity = int(allocatable.sum())
+        if capacity:  # what pods take on nodes that have none of it does not count
+            requested = proposed + _used(view, rows[allocatable > 0], resource, column)
             score += min(requested, capacity) * MAX_NODE_SCORE // capacity * weight
             weights += weight
     return score // weights if weights else 0

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from bayplan.core.framework.args import DEFAULT_PREEMPTION
 from bayplan.core.framework.verdict import Code, CycleError, Status, unschedulable
 from bayplan.core.groups.member import Tried
-from bayplan.core.groups.placements import topology_key
 from bayplan.core.groups.placing import Stage
 from bayplan.core.groups.preempting import GroupPreemption, preempt
 
@@ -22,9 +21,9 @@ class _FailedGroup:
     preemption: GroupPreemption = field(default_factory=lambda: GroupPreemption(unschedulable()))
 
     @property
-    def needs_one_domain(self) -> bool:
+    def is_constrained(self) -> bool:
         divides = self.stage.cache.gates.topology_aware_workload_scheduling
-        return divides and topology_key(self.stage.group) is not None
+        return divides and self.stage.group.spec.scheduling_constraints is not None
 
     def reached(self, plugin: str) -> bool:
         return any(plugin in each.reached for each in self.tried)

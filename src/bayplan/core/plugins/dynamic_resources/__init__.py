@@ -213,7 +213,7 @@ class DynamicResources(SelectiveScorePlugin):
 
     def pod_group_post_filter(self, failure: GroupFailure) -> Status:
         """The claims of the pods stay as they are."""
-        if failure.needs_one_domain:
+        if failure.is_constrained:
             return unschedulable()
         if not failure.reached(self.name):
             return Status(Code.ERROR, (STATE_NOT_FOUND,), self.name)

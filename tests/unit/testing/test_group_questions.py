@@ -1,0 +1,52 @@
+"""A pod tried among groups that no scheduler would try. Those that one would are in tests/parity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bayplan.testing import try_pod
+
+
+def asked(spec: dict[str, Any], meta: dict[str, Any], phase: str = "Pending") -> dict[str, Any]:
+    capacity = {"cpu": "4", "memory": "8Gi", "pods": "10"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "status": {"allocatable": capacity}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "x", "namespace": "default", "uid": "x"} | meta,
+        "spec": {"containers": [{"name": "main", "image": "i"}]} | spec,
+        "status": {"phase": phase},
+    }
+    return try_pod([node, pod], "default/x", feature_gates={"GenericWorkload": True}, kubernetes_version="1.37")
+
+
+@pytest.mark.parametrize(
+    ("spec", "phase"),
+    [
+        ({"schedulerName": "other"}, "Pending"),
+        ({"nodeName": "a"}, "Running"),
+        ({}, "Succeeded"),
+        ({"schedulingGates": [{"name": "example.com/later"}]}, "Pending"),
+    ],
+    ids=["another scheduler's", "on a node", "over", "gated"],
+)
+def test_what_is_not_for_this_scheduler_to_place_is_not_queued(spec: dict[str, Any], phase: str) -> None:
+    assert asked(spec, {}, phase) == {"queued": False}
+
+
+def test_a_pod_that_is_being_deleted_is_passed_over() -> None:
+    told = asked({}, {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/keep"]})
+    assert told == {
+        "queued": True,
+        "node": None,
+        "nominated": None,
+        "reason": None,
+        "message": None,
+        "event": "FailedScheduling",
+        "eventMessage": "skip schedule deleting pod: default/x",
+        "candidates": {},
+        "nodeStatuses": {},
+        "evicted": [],
+    }
