@@ -2,6 +2,7 @@
 
     python benchmarks/lockstep.py ../earlier unique mixed       this checkout beside another one, on two workloads
     python benchmarks/lockstep.py . autoscaled=mixed            one workload of this checkout beside another one
+    python benchmarks/lockstep.py . mixed@1.36=mixed@1.37       one Kubernetes version beside another one
 
 A shared machine changes its speed within seconds, by more than most changes of code do: slices in turn see the
 same of it. Each checkout has a process of its own, which places pods as `Cluster.place` does; figures are CPU time. The
@@ -27,6 +28,7 @@ from bayplan.analysis.memory import keep_memory
 from bayplan.analysis.placement import Placer
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import RELEASES
 from bayplan.worlds.driving import rare_collections
 
 NODES = 5_000
@@ -70,10 +72,12 @@ class Side(AbstractContextManager["Side"]):
 def serve(name: str) -> None:
     """Place pods of the workload, some for each line that is read."""
     keep_memory()
+    name, _, version = name.partition("@")
     workload = WORKLOADS[name]
     pods = pods_of(workload, workload.count)
     cache = build_cache(workload, NODES, pods)
-    placer = Placer(cache, build_profiles(load_configuration(None)))
+    configuration = load_configuration(None, release=RELEASES[version]) if version else load_configuration(None)
+    placer = Placer(cache, build_profiles(configuration))
     digest = hashlib.sha256()
     print(len(pods) // PODS_AT_A_TIME, flush=True)
     with rare_collections():

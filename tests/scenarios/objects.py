@@ -27,14 +27,17 @@ from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import NodeStatus
 from bayplan.model.node_pools import Autoscaler, AutoscalerSpec, NodePool, NodePoolSpec, NodeTemplate
 from bayplan.model.pod import PodSchedulingGroup
+from bayplan.model.quantity import parse_quantity, whole_value
 from bayplan.model.resource_claims import DeviceToleration
 from bayplan.model.structs import replace
 from bayplan.model.tolerations import NO_EXECUTE
+from bayplan.model.volumes import ImageVolumeSource, Volume
 from bayplan.model.well_known import DEFAULT_NAMESPACE, HOSTNAME
 from bayplan.testing.builders import (
     budget,
     claim,
     deployment,
+    namespace,
     node,
     pod,
     priority_class,
@@ -55,7 +58,8 @@ def made(kind: str, name: str, words: Words) -> Object:
         case "node":
             return _node(name, pairs)
         case "pod":
-            lone = _pod(pod(name).manifest(), [pair for pair in pairs if pair[0] not in ("finalizer", "group")]).obj()
+            own = [pair for pair in pairs if pair[0] not in ("finalizer", "group", "namespace")]
+            lone = _pod(pod(name, dict(pairs).get("namespace", DEFAULT_NAMESPACE)).manifest(), own).obj()
             lone.metadata.finalizers = [value for key, value in pairs if key == "finalizer"]
             group = dict(pairs).get("group")
             lone.spec.scheduling_group = PodSchedulingGroup(pod_group_name=group) if group else None
@@ -86,7 +90,9 @@ def made(kind: str, name: str, words: Words) -> Object:
         case "deviceclaim":
             return _device_claim(name, pairs)
         case "claim":
-            return claim(name).storage_class(dict(pairs)["class"]).manifest().obj()
+            return _claim(name, dict(pairs))
+        case "namespace":
+            return namespace(name).labels(dict(pairs)).obj()
     raise ValueError(f"no such kind: {kind}")
 
 
@@ -133,6 +139,8 @@ def _node(name: str, pairs: Pairs) -> Object:
             built.unschedulable()
         elif key.startswith("label."):
             built.label(key.removeprefix("label."), value)
+        elif key.startswith("image."):
+            built.image(f"{key.removeprefix('image.')}:latest", size_bytes=whole_value(parse_quantity(value)))
         else:
             built.capacity({key: value})
     return built.obj()
@@ -171,7 +179,15 @@ def _describe_pod(built: PodBuilder, key: str, value: str) -> None:
         case "near":
             built.pod_affinity(HOSTNAME, value)
         case "away":
-            built.pod_anti_affinity(HOSTNAME, value)
+            selecting, at, namespaces = value.partition("@")
+            more: dict[str, Any] = {"namespace_selector": namespaces} if at else {}
+            built.pod_anti_affinity(HOSTNAME, selecting, **more)
+        case "also":
+            built.container(cpu=value)
+        case "image":
+            built.image(value)
+        case "imagevolume":
+            built.volume(Volume(name=value, image=ImageVolumeSource(reference=value)))
         case "spread":
             selecting, _, topology = value.partition("@")
             built.spread(topology, selecting)
@@ -209,8 +225,17 @@ def _number(text: str) -> int | str:
     return text if text.endswith("%") else int(text)
 
 
+def _claim(name: str, attributes: Mapping[str, str]) -> Object:
+    built = claim(name).storage_class(attributes["class"])
+    if "storage" in attributes:
+        built.storage(attributes["storage"])
+    return built.manifest().obj()
+
+
 def _volume(name: str, attributes: Mapping[str, str]) -> Object:
     built = volume(name).set(storage_class_name=attributes["class"])
+    if "storage" in attributes:
+        built.storage(attributes["storage"])
     if "node" in attributes:
         built.node_affinity(f"{HOSTNAME} in ({attributes['node']})")
     return built.manifest().obj()

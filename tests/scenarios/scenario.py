@@ -6,10 +6,12 @@ transcripts that its commands lead to: a test compares the two, and an update wr
 that start with `#` are remarks.
 
     node n1 cpu=4 memory=8Gi        also: pod, replicaset, deployment, budget, priority, class, volume, claim,
-                                    deviceclass, devices, deviceclaim, group, pool, autoscaler
+                                    deviceclass, devices, deviceclaim, group, pool, autoscaler, namespace
     pod web cpu=2 priority=high     `objects` says which attributes there are
     cordon n1                       and every other command of `verbs`: delete, scale, drain, fail, taint …
     ungate web example.com/a        tolerate web key
+    give web 1 3                    its node has given its containers so many CPUs, whatever they ask for
+    lose data                       a device claim is gone at once, with its allocation
     nominate web n1                 bind web n1: as somebody else might do it
     taintdevice n1 d0 bad:NoExecute
     pause volumes                   resume volumes: whether the volume binder does its work
@@ -53,8 +55,9 @@ from bayplan.core.scheduler import Scheduler
 from bayplan.model.durations import parse_duration
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import KINDS
-from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
-from bayplan.model.resource_claims import DeviceTaint, ResourceSlice
+from bayplan.model.meta import RawQuantity
+from bayplan.model.pod import ContainerStatus, Pod, PodSchedulingGate, ReportedResources, Toleration
+from bayplan.model.resource_claims import DeviceTaint, ResourceClaim, ResourceSlice
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DEFAULT_NAMESPACE
@@ -71,6 +74,7 @@ _PREEMPTOR = re.compile(r"(?<=^Preempted by pod )\S+|(?<=^Preempted by podgroup 
 _KINDS = (
     *("node", "pod", "replicaset", "deployment", "budget", "priority", "class", "volume", "claim"),
     *("deviceclass", "devices", "deviceclaim", "group", "pool", "autoscaler"),
+    "namespace",
 )
 
 
@@ -134,6 +138,8 @@ class Scenario:
         self._commands: dict[str, Callable[..., object]] = {
             "ungate": self._ungate,
             "tolerate": self._tolerate,
+            "give": self._give,
+            "lose": self._lose,
             "nominate": self._nominate,
             "taintdevice": self._taint_device,
             "bind": lambda name, node: self.store.bind(DEFAULT_NAMESPACE, name, node, "", self.now),
@@ -198,6 +204,24 @@ class Scenario:
     def _change_pod(self, name: str, **fields: Any) -> None:
         change = lambda pod: replace(pod, spec=replace(pod.spec, **fields))  # noqa: E731
         self.store.modify(Pod, DEFAULT_NAMESPACE, name, change, self.now)
+
+    def _give(self, name: str, *cpus: str) -> None:
+        def change(pod: Pod) -> Pod:
+            amounts: list[dict[str, RawQuantity]] = [{"cpu": cpu} for cpu in cpus]
+            given = [
+                ContainerStatus(name=container.name, allocated_resources=has, resources=ReportedResources(requests=has))
+                for container, has in zip(pod.spec.containers, amounts, strict=True)
+            ]
+            return replace(pod, status=replace(pod.status, container_statuses=given))
+
+        self.store.modify_status(Pod, DEFAULT_NAMESPACE, name, change, self.now)
+
+    def _lose(self, name: str) -> None:
+        def change(claim: ResourceClaim) -> ResourceClaim:
+            return replace(claim, metadata=replace(claim.metadata, finalizers=[]))
+
+        self.store.modify(ResourceClaim, DEFAULT_NAMESPACE, name, change, self.now)
+        self.store.delete(ResourceClaim, DEFAULT_NAMESPACE, name, self.now)
 
     def _nominate(self, name: str, node: str) -> None:
         def change(pod: Pod) -> Pod:

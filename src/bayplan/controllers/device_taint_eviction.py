@@ -1,7 +1,7 @@
 """Pods leave when a device of theirs gets a NoExecute taint that their claim does not tolerate, or only for a while.
 
-Takes slices, claims and pods as they change; marks and deletes the pods that use such a device once their time is
-over. A taint counts from when it was added; a slice that does not say when is as old as the news of it. Pods without a
+Takes slices, rules, claims and pods as they change; marks and deletes the pods that use such a device once their time
+is over. A taint counts from when it was added; one that does not say when is as old as the news of it. Pods without a
 node, and claims that the scheduler made for extended resources, are passed over, as upstream does.
 """
 
@@ -19,7 +19,14 @@ from bayplan.core.plugins.dynamic_resources.allocation import tolerates_taint
 from bayplan.model.conditions import TRUE
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
-from bayplan.model.resource_claims import DeviceRequestAllocationResult, DeviceTaint, ResourceClaim, ResourceSlice
+from bayplan.model.resource_claims import (
+    DeviceRequestAllocationResult,
+    DeviceTaint,
+    DeviceTaintRule,
+    DeviceTaintSelector,
+    ResourceClaim,
+    ResourceSlice,
+)
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.tolerations import NO_EXECUTE
@@ -48,14 +55,24 @@ class _Dated(NamedTuple):
     since: int
 
 
+class _Ruled(NamedTuple):
+    """The taint of a DeviceTaintRule, and the devices that have it."""
+
+    selector: DeviceTaintSelector
+    dated: _Dated
+
+
 class DeviceTaintEvictionController:
     """Evicts from tainted devices."""
 
-    # Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go (v1.36).
+    # Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go (v1.36, v1.37).
     name: ClassVar[str] = "device-taint-eviction-controller"
-    watches: ClassVar[frozenset[str]] = frozenset({"Pod", "ResourceClaim", "ResourceSlice"})
+    watches: ClassVar[frozenset[str]] = frozenset({"DeviceTaintRule", "Pod", "ResourceClaim", "ResourceSlice"})
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_rules: bool = False) -> None:
+        """`has_rules`: whether DeviceTaintRules count, which is a feature gate."""
+        self._has_rules = has_rules
+        self._rules: dict[str, _Ruled] = {}
         self._slices: dict[_Pool, dict[str, ResourceSlice]] = {}
         self._tainted: dict[_Pool, dict[str, list[_Dated]]] = {}  # by device; pools without such taints are not here
         self._claims: dict[_Pool, dict[NamespacedName, None]] = {}  # that hold devices of the pool
@@ -71,13 +88,17 @@ class DeviceTaintEvictionController:
             self._observe_claim(old, obj, change.type == DELETED)
         elif isinstance(obj, ResourceSlice):
             self._observe_slice(obj, change.type == DELETED, now)
+        elif isinstance(obj, DeviceTaintRule) and self._has_rules:
+            self._observe_rule(obj, change.type == DELETED, now)
 
     def _observe_pod(self, old: object, pod: Pod, is_gone: bool) -> None:
         key = namespaced_name(pod)
         if is_gone:
             self._evictions.cancel(key)
             self._pods.discard(key)
-        elif self._tainted and pod.spec.resource_claims and pod.spec.node_name and _may_matter(old, pod):
+        elif (
+            (self._tainted or self._rules) and pod.spec.resource_claims and pod.spec.node_name and _may_matter(old, pod)
+        ):
             self._pods.add(key)
 
     def _observe_claim(self, old: object, claim: ResourceClaim, is_gone: bool) -> None:
@@ -88,7 +109,7 @@ class DeviceTaintEvictionController:
             self._claims[pool].pop(key, None)
         for pool in after:
             self._claims.setdefault(pool, {})[key] = None
-        if any(pool in self._tainted for pool in before | after):
+        if any(self._rules or pool in self._tainted for pool in before | after):
             for known in (old, claim):
                 if isinstance(known, ResourceClaim):
                     for name in _users(known):
@@ -108,6 +129,18 @@ class DeviceTaintEvictionController:
         if taints != before:
             for key in self._claims.get(pool, ()):
                 self._changed.add(key)
+
+    def _observe_rule(self, rule: DeviceTaintRule, is_gone: bool, now: int) -> None:
+        """A rule without a selector is about no device here, though it is about all of them for the scheduler."""
+        name, taint, selector = rule.metadata.name, rule.spec.taint, rule.spec.device_selector
+        before = self._rules.pop(name, None)
+        if not is_gone and selector is not None and taint.effect == NO_EXECUTE:
+            since = _since(taint, [before.dated] if before is not None else [], now)
+            self._rules[name] = _Ruled(selector, _Dated(taint, since))
+        if self._rules.get(name) != before:
+            for claims in self._claims.values():
+                for key in claims:
+                    self._changed.add(key)
 
     def reconcile(self, store: Store, now: int) -> None:
         for key in self._changed.take(now):
@@ -144,10 +177,17 @@ class DeviceTaintEvictionController:
         """When each taint of the claim's devices drives its users away."""
         allocation = claim.status.allocation
         for result in allocation.devices.results if allocation is not None else ():
-            for dated in self._tainted.get(_Pool(result.driver, result.pool), {}).get(result.device, ()):
+            for dated in self._taints_of(result):
                 seconds = _seconds_to_stay(result, dated.taint)
                 if seconds is not None:
                     yield dated.since + seconds * SECOND
+
+    def _taints_of(self, used: DeviceRequestAllocationResult) -> Iterator[_Dated]:
+        """Of its slice and of rules; a device that no slice has any more can still have those."""
+        yield from self._tainted.get(_Pool(used.driver, used.pool), {}).get(used.device, ())
+        for ruled in self._rules.values():
+            if ruled.selector.selects(used.driver, used.pool, used.device):
+                yield ruled.dated
 
 
 def _taints_in(slices: dict[str, ResourceSlice], before: dict[str, list[_Dated]], now: int) -> dict[str, list[_Dated]]:

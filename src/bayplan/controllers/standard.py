@@ -68,13 +68,16 @@ class Controllers:
             yield self.autoscaler
 
 
-def standard_controllers(delays: Delays, kubelet: Kubelet | None = None, *, has_users: bool = False) -> Controllers:
+def standard_controllers(
+    delays: Delays, kubelet: Kubelet | None = None, *, has_users: bool = False, has_taint_rules: bool = False
+) -> Controllers:
     """A fresh set, as Kubernetes runs them.
 
     Args:
         delays: how long things take.
         kubelet: all of them; one that knows no more than annotations if it is left out.
         has_users: whether anybody writes what they like, such as labels that change.
+        has_taint_rules: whether DeviceTaintRules count.
     """
     return Controllers(
         adopters=(AdoptionController(),) if has_users else (),
@@ -90,7 +93,7 @@ def standard_controllers(delays: Delays, kubelet: Kubelet | None = None, *, has_
         collectors=(GarbageCollector(), NamespaceController()),
         budgets=DisruptionController(),
         volumes=(EphemeralVolumeController(), PersistentVolumeController(delays)),
-        devices=(ResourceClaimController(), DeviceDriver(), DeviceTaintEvictionController()),
+        devices=(ResourceClaimController(), DeviceDriver(), DeviceTaintEvictionController(has_rules=has_taint_rules)),
         kubelet=kubelet or Kubelet(delays),
         lifecycle=NodeLifecycleController(),
     )

@@ -219,6 +219,9 @@ class DeviceTaintSelector(ObjectPart, kw_only=True):
     pool: str | None = None
     device: str | None = None
 
+    def selects(self, driver: str, pool: str, device: str) -> bool:
+        return self.driver in (None, driver) and self.pool in (None, pool) and self.device in (None, device)
+
 
 class DeviceTaintRuleSpec(ObjectPart, kw_only=True):
     device_selector: DeviceTaintSelector | None = None
@@ -226,7 +229,7 @@ class DeviceTaintRuleSpec(ObjectPart, kw_only=True):
 
 
 class DeviceTaintRule(TopLevel, kw_only=True):
-    """A taint that devices get besides their own; it counts with a gate that is off by default."""
+    """A taint that devices get besides their own; it counts with a gate that is on since v1.37."""
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: DeviceTaintRuleSpec = msgspec.field(default_factory=DeviceTaintRuleSpec)

@@ -233,7 +233,8 @@ class HostedCluster:
 
     def _controllers(self, draws: Draws) -> list[Controller]:
         """Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for."""
-        standard = standard_controllers(draws, self._kubelet(draws), has_users=True)
+        has_rules = self._hosting.configuration.gates.dra_device_taint_rules
+        standard = standard_controllers(draws, self._kubelet(draws), has_users=True, has_taint_rules=has_rules)
         return [*replace(standard, collectors=(), autoscaler=self._autoscaler(draws))]
 
     def _autoscaler(self, draws: Draws) -> AutoscalerController | None:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import pytest
 from tests.support.controller_stage import Stage
-from tests.support.devices import asks, claim_of, device, held, slice_of, with_claims
+from tests.support.devices import DRIVER, asks, claim_of, device, held, slice_of, taint_rule, with_claims
 
 from bayplan.controllers.device_taint_eviction import DeviceTaintEvictionController
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.model.kinds import Object
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod
-from bayplan.model.resource_claims import DeviceTaint, DeviceToleration, ResourceClaim, ResourceSlice
+from bayplan.model.resource_claims import (
+    DeviceTaint,
+    DeviceTaintRule,
+    DeviceTaintRuleSpec,
+    DeviceToleration,
+    ResourceClaim,
+    ResourceSlice,
+)
 from bayplan.model.structs import replace
 from bayplan.testing.builders import pod
 
@@ -37,8 +45,8 @@ def used_by(*pods: Pod, device_name: str = "d0", tolerations: tuple[DeviceTolera
     return claim
 
 
-def stage(*objects: Object) -> Stage:
-    world = Stage(DeviceTaintEvictionController(), GarbageCollector())
+def stage(*objects: Object, has_rules: bool = False) -> Stage:
+    world = Stage(DeviceTaintEvictionController(has_rules=has_rules), GarbageCollector())
     world.load(*objects)
     return world
 
@@ -169,3 +177,51 @@ def test_the_pod_is_told_why_before_it_goes() -> None:
     (condition,) = (c for c in leaving.status.conditions if c.type == "DisruptionTarget")
     assert condition.reason == "DeletionByDeviceTaintManager"
     assert condition.message == "Device Taint manager: deleting due to NoExecute taint"
+
+
+@pytest.mark.parametrize(
+    ("rule", "stays"),
+    [
+        (taint_rule("r", "bad", NO_EXECUTE, device="d0"), False),
+        (taint_rule("r", "bad", NO_EXECUTE, driver=DRIVER, pool="n1"), False),
+        (taint_rule("r", "bad", NO_EXECUTE, pool="n1", device="d1"), True),
+        (taint_rule("r", "bad", NO_EXECUTE, driver="other"), True),
+        (taint_rule("r", "bad", "NoSchedule", device="d0"), True),
+        # Upstream: such a rule keeps new pods from every device, and drives nobody away.
+        (DeviceTaintRule(metadata=ObjectMeta(name="r"), spec=DeviceTaintRuleSpec(taint=BAD)), True),
+    ],
+    ids=["device", "driver and pool", "another device", "another driver", "NoSchedule", "no selector"],
+)
+def test_a_rule_drives_away_who_uses_its_devices(rule: DeviceTaintRule, stays: bool) -> None:
+    pod_there = user()
+    world = stage(tainted(), pod_there, used_by(pod_there), has_rules=True)
+    world.create(rule)
+    assert world.has_pod("p") is stays
+
+
+def test_without_the_gate_a_rule_drives_nobody_away() -> None:
+    pod_there = user()
+    world = stage(tainted(), pod_there, used_by(pod_there))
+    world.create(taint_rule("r", "bad", NO_EXECUTE, device="d0"))
+    assert world.has_pod("p")
+
+
+@pytest.mark.parametrize("is_taken_back", [True, False])
+def test_the_toleration_of_a_claim_holds_for_a_rule(is_taken_back: bool) -> None:
+    pod_there = user()
+    world = stage(tainted(), pod_there, used_by(pod_there, tolerations=(FOR_A_WHILE,)), has_rules=True)
+    world.create(taint_rule("r", "bad", NO_EXECUTE, device="d0"))
+    world.pass_time(29)
+    assert world.has_pod("p")
+    if is_taken_back:
+        world.delete(DeviceTaintRule, "", "r")
+    world.pass_time(1)
+    assert world.has_pod("p") is is_taken_back
+
+
+def test_a_pod_that_comes_to_a_device_of_a_rule_has_to_go_too() -> None:
+    waiting = with_claims(pod("p").grace(0).obj(), "c")
+    world = stage(taint_rule("r", "bad", NO_EXECUTE, device="d0"), waiting, used_by(waiting), has_rules=True)
+    assert world.has_pod("p")
+    world.bind("p", "n1")
+    assert not world.has_pod("p")

@@ -44,7 +44,7 @@ from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
 from bayplan.controllers.autoscaling.settings import autoscaler_among
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.standard import standard_controllers
+from bayplan.controllers.standard import Controllers, standard_controllers
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.durations import parse_span
@@ -123,7 +123,6 @@ class Simulation:
         self._refusals: dict[str, str] = {}  # why pending pods were last refused
         draws = Draws(self.options.seed, self.options.latencies)
         self._lives = None if recorded is None else LivesAgain(recorded.lives, draws, self.started_at)
-        self._controllers = standard_controllers(draws, _kubelet_for(self._lives))
         with locating(cluster.sources):
             self._has_pools = autoscaler_among(all_objects(cluster.objects, planned)) is not None
         added = missing_default_class(all_objects(cluster.objects, planned))
@@ -143,6 +142,17 @@ class Simulation:
         if arrivals is not None:
             commands.plan_arrivals(arrivals)
 
+    def _controllers_for(self, configuration: Configuration, draws: Draws) -> Controllers:
+        controllers = standard_controllers(
+            draws, _kubelet_for(self._lives), has_taint_rules=configuration.gates.dra_device_taint_rules
+        )
+        if not self._has_pools:
+            return controllers
+        autoscaler = AutoscalerController(
+            build_profiles(configuration), draws.around, Random(self.options.seed), configuration.gates
+        )
+        return replace(controllers, autoscaler=autoscaler)
+
     def _build(
         self, objects: Iterable[Object], draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
     ) -> None:
@@ -153,11 +163,7 @@ class Simulation:
             configuration = replace(configuration, wakeups=self.options.wakeups)
         configuration = replace(configuration, safety=with_settings(configuration.safety, self.options.safety))
         self.wakeups = configuration.wakeups
-        if self._has_pools:
-            autoscaler = AutoscalerController(
-                build_profiles(configuration), draws.around, Random(self.options.seed), configuration.gates
-            )
-            self._controllers = replace(self._controllers, autoscaler=autoscaler)
+        self._controllers = self._controllers_for(configuration, draws)
         store = _filled_store(objects, self.started_at)
         self._extenders = self._connected(configuration, store)
         self.preemptions = PreemptionLog(build_profiles(configuration), self.started_at, self.options.records_max)

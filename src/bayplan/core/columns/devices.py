@@ -355,11 +355,7 @@ class Inventory:
 def _is_ruled(rule: DeviceTaintRule, spec: ResourceSliceSpec, device: Device) -> bool:
     """Upstream takes a rule without a selector for one about every device, whatever its API says."""
     selector = rule.spec.device_selector
-    return selector is None or (
-        selector.driver in (None, spec.driver)
-        and selector.pool in (None, spec.pool.name)
-        and selector.device in (None, device.name)
-    )
+    return selector is None or selector.selects(spec.driver, spec.pool.name, device.name)
 
 
 def _comes_before(one: DeviceClass, other: DeviceClass) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import bayplan
 from bayplan.analysis.cluster import Cluster
@@ -77,3 +79,18 @@ def test_two_devices_serve_five_pods_two_at_a_time(work: dict[str, Any]) -> None
     assert result.summary.pods.finished == 5
     waited = sorted(result.pods["waiting"])
     assert [round(seconds / 60) for seconds in waited] == [0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize(("version", "finished"), [("1.36", 5), ("1.37", 0)])
+def test_a_rule_drives_pods_away_since_1_37(version: str, finished: int, tmp_path: Path) -> None:
+    rule = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "broken"},
+        "spec": {"deviceSelector": {"pool": "n1"}, "taint": {"key": "broken", "effect": "NoExecute"}},
+    }
+    start = Cluster.from_objects([*FAMILY, BY_TEMPLATE], kubernetes_version=version)
+    timeline = tmp_path / "timeline.yaml"
+    timeline.write_text(yaml.safe_dump([{"at": "30s", "apply": rule}]))
+    result = bayplan.simulate(start, timeline=timeline, until="10m", seed=3)
+    assert result.summary.pods.finished == finished

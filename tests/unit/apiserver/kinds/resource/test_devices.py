@@ -65,3 +65,38 @@ def test_fields_of_gates_that_are_off_are_taken_and_not_kept(newer: LiveCluster)
     spec = {"containers": [{"name": "c", "image": "i"}], "volumes": [volume]}
     (made,) = newer.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
     assert made["spec"]["volumes"][0] == {"name": "v", "emptyDir": {}}
+
+
+def test_a_rule_keeps_pods_from_a_device_and_drives_away_who_uses_it() -> None:
+    devices = {
+        "driver": "gpu.example.com",
+        "nodeName": "node-1",
+        "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "d0"}],
+    }
+    request = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
+    user = {
+        "terminationGracePeriodSeconds": 0,
+        "containers": [{"name": "c", "image": "i"}],
+        "resourceClaims": [{"name": "device", "resourceClaimName": "c"}],
+    }
+    api = "resource.k8s.io/v1"
+    objects = [
+        {"apiVersion": api, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
+        {"apiVersion": api, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": devices},
+        {
+            "apiVersion": api,
+            "kind": "ResourceClaim",
+            "metadata": {"name": "c"},
+            "spec": {"devices": {"requests": [request]}},
+        },
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": user},
+    ]
+    with cluster(nodes=1, kubernetes_version="1.37") as live:
+        live.apply([rule(BROKEN, device="d0"), *objects])
+        (refused,) = live.wait_until(lambda k: k.get("pod", "p")["status"].get("conditions"))
+        assert "1 cannot allocate all claims" in refused["message"]
+        live.delete("devicetaintrule", "bad")
+        live.wait_until("pod/p running", timeout=30)
+        live.apply(rule(BROKEN | {"effect": "NoExecute"}, device="d0"))
+        live.wait_until("pod/p gone", timeout=30)
