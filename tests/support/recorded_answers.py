@@ -35,7 +35,7 @@ _PLACEHOLDER = re.compile("|".join(_PLACEHOLDERS))
 #: Posts to these make nothing that must be deleted.
 _MAKES_NOTHING = frozenset({"eviction", "binding", "bindings", "token", "approval"})
 #: What this server says of kinds that it only keeps, and a real one has no reason to say.
-_WITHOUT_EFFECT = "is stored, but has no effect"
+WITHOUT_EFFECT = "is stored, but has no effect"
 
 
 def read_cases(file: Path) -> list[Case]:
@@ -106,7 +106,7 @@ def _differences_of(case: Case, answer: Answer) -> Iterator[str]:
     if case.get("unordered") and isinstance(got, dict):
         expected, got = _in_any_order(expected), _in_any_order(got)
     yield from _different(expected, got, "")
-    warned = sorted(value for name, value in answer.headers if name == "warning" and _WITHOUT_EFFECT not in value)
+    warned = sorted(value for name, value in answer.headers if name == "warning" and WITHOUT_EFFECT not in value)
     yield from _different(sorted(recorded.get("warnings", [])), warned, "warnings")
 
 
