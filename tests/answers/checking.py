@@ -158,7 +158,8 @@ def check_capacity(case: Case) -> Checked:
     done = case.carry_out([f"kubectl scale deployment {case.app} --namespace {namespace} --replicas {wanted}"])
     after = case.cluster.pods()
     said = {each["node"]: each["fits"][0] for each in document["byNode"] if each["fits"][0]} | {PENDING: 1}
-    return Checked(done, said, dict(Counter(pod.node or PENDING for pod in after.values() if pod.app == case.app)))
+    where = Counter(pod.node or PENDING for pod in after.values() if pod.app == case.app)
+    return Checked(done, said, dict(sorted(where.items())))
 
 
 def check_exposure(case: Case) -> Checked:

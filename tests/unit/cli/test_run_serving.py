@@ -79,6 +79,7 @@ def test_one_who_waits_is_ready_and_takes_over_when_the_leader_stops(unscheduled
     ):
         for scheduler in (first, second):
             scheduler.wait_until_ready()
+        first.wait_for(lambda: any("Successfully acquired" in one.log() for one in (first, second)))
         leader, follower = (first, second) if "Successfully acquired" in first.log() else (second, first)
         leader.send(signal.SIGTERM)
         unscheduled.apply(SMALL)
