@@ -332,7 +332,7 @@ QUESTIONS: tuple[Question, ...] = (
         "tight",
         check_exposure,
         by_hand=applied("pod.json"),
-        files={"pod.json": [pod("large", pod_spec("1001m", priorityClassName="low", nodeSelector={HOST: "n2"}))]},
+        files={"pod.json": [pod("large", pod_spec("1001m", priorityClassName="low", nodeSelector={HOST: "n1"}))]},
     ),
     Question(
         "plan",
