@@ -26,6 +26,7 @@ from bayplan.config.releases import (
     release_named,
 )
 from bayplan.core.preemption.safety import ForeignVictims
+from bayplan.model.durations import parse_span
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.hidden_characters import visible
 from bayplan.report.words import counted, listed
@@ -219,6 +220,19 @@ feature_gates_option = click.option(
     callback=_check_feature_gates,
     help="kube-scheduler's feature gates, such as PodLevelResources=false.",
 )
+
+
+def check_span(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """A time greater than 0, in nanoseconds."""
+    if value is None:
+        return None
+    try:
+        found = int(parse_span(value))
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from error
+    if found <= 0:
+        raise click.BadParameter("must be greater than 0", ctx, parameter)
+    return found
 
 
 def check_ties(ctx: click.Context, parameter: click.Parameter, value: str) -> str:

@@ -15,14 +15,13 @@ from bayplan.analysis.recordings.disguise import write_anonymized
 from bayplan.analysis.recordings.recorder import Recorder
 from bayplan.analysis.recordings.writer import RecordingWriter
 from bayplan.cli.main import EXIT_YES
-from bayplan.cli.options import bad_option, note
+from bayplan.cli.options import bad_option, check_span, note
 from bayplan.cli.output_files import check_file, check_folder_of
 from bayplan.client.connecting import connect
 from bayplan.client.event_loop import run_event_loop
 from bayplan.client.server_version import found_version
 from bayplan.client.watched_kinds import every_kind
 from bayplan.config.releases import NEAREST, choose_release
-from bayplan.model.durations import parse_span
 from bayplan.model.time_units import SECOND
 from bayplan.report.words import counted
 from bayplan.worlds.live import SystemClock
@@ -31,19 +30,6 @@ from bayplan.worlds.live_journal import BYTES_PER_MB
 _OUTPUT = "--output-file"
 #: What is recorded to be anonymized is in such a file until it is.
 _PLAIN_SUFFIX = ".plain"
-
-
-def _span(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int:
-    """0 if it is not given."""
-    if value is None:
-        return 0
-    try:
-        found = int(parse_span(value))
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, parameter) from error
-    if found <= 0:
-        raise click.BadParameter("must be greater than 0", ctx, parameter)
-    return found
 
 
 @click.command(
@@ -63,14 +49,16 @@ def _span(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
     required=True,
     help="Recording to write. One that exists is continued. A directory (DIR/) gets files that take turns.",
 )
-@click.option("--for", "for_ns", metavar="TIME", callback=_span, help="Stop after this time, such as 90s, 24h or 7d.")
+@click.option(
+    "--for", "for_ns", metavar="TIME", callback=check_span, help="Stop after this time, such as 90s, 24h or 7d."
+)
 @click.option(
     "--rotate-size",
     metavar="MB",
     type=click.FloatRange(0, min_open=True),
     help="Begin the next file of the directory when one is this large.",
 )
-@click.option("--rotate-after", metavar="TIME", callback=_span, help="Begin the next file after this time.")
+@click.option("--rotate-after", metavar="TIME", callback=check_span, help="Begin the next file after this time.")
 @click.option("--keep", metavar="N", type=click.IntRange(1), help="Delete the oldest files beyond N.")
 @click.option(
     "--anonymize",
@@ -84,9 +72,9 @@ def command(
     kubeconfig: str | None,
     context: str | None,
     path: str,
-    for_ns: int,
+    for_ns: int | None,
     rotate_size: float | None,
-    rotate_after: int,
+    rotate_after: int | None,
     keep: int | None,
     anonymize: bool,
     source: str | None,
@@ -108,7 +96,7 @@ def command(
         RecordingWriter,
         f"{path}{_PLAIN_SUFFIX}" if anonymize else path,
         file_bytes=int((rotate_size or 0) * BYTES_PER_MB),
-        file_ns=rotate_after,
+        file_ns=rotate_after or 0,
         files_max=keep or 0,
     )
     run_event_loop(_record(kubeconfig, context, for_ns, open_writer))
@@ -135,7 +123,7 @@ def _anonymize(source: str, path: str) -> None:
 
 
 async def _record(
-    kubeconfig: str | None, context: str | None, for_ns: int, open_writer: Callable[..., RecordingWriter]
+    kubeconfig: str | None, context: str | None, for_ns: int | None, open_writer: Callable[..., RecordingWriter]
 ) -> None:
     loop = asyncio.get_running_loop()
     stopping: asyncio.Future[None] = loop.create_future()

@@ -26,6 +26,7 @@ from bayplan.cli.options import (
     bad_option,
     call_extenders_option,
     check_gates,
+    check_span,
     fail_on_option,
     feature_gates_option,
     files_option,
@@ -52,7 +53,6 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM
-from bayplan.model.durations import parse_span
 from bayplan.model.groups import PodGroup
 from bayplan.model.node import Node
 from bayplan.model.reading import ReadResult
@@ -63,18 +63,6 @@ DEFAULT = "default"
 
 #: Makes a journal that starts with this head.
 JournalOpener: TypeAlias = Callable[[dict[str, object]], JournalWriter]
-
-
-def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    if value is None:
-        return None
-    try:
-        found = int(parse_span(value))
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, parameter) from error
-    if found <= 0:
-        raise click.BadParameter("must be greater than 0", ctx, parameter)
-    return found
 
 
 @click.command(
@@ -119,7 +107,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed. The same seed gives the same run.")
 @click.option(
     "--until",
-    callback=_duration,
+    callback=check_span,
     metavar="TIME",
     help="How long to simulate, such as 90s, 24h or 2d. Default: one hour past the last planned change, or "
     "the end of the recording.",
