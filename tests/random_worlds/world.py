@@ -32,7 +32,7 @@ from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Event, ObjectRemoved
 from bayplan.core.framework.requeue import Wakeups
-from bayplan.core.framework.timing import Stopwatch
+from bayplan.core.instruments import Instruments
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.conditions import find_condition
@@ -69,8 +69,8 @@ class GoesInCircles(Exception):  # noqa: N818 - ends a world, but nothing is wro
 class RandomWorld:
     """One seed's worth of trouble; in a checked one each decision is held against one made from scratch.
 
-    `wakeups` replaces what the seed draws, `safety` limits preemption, `stopwatch` times plugins, `drive` puts
-    something between the world and the scheduler; everything else stays as it is.
+    `wakeups` replaces what the seed draws, `safety` limits preemption, `instruments` look into the scheduler,
+    `drive` puts something between the world and the scheduler; everything else stays as it is.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class RandomWorld:
         checked: bool = False,
         wakeups: Wakeups | None = None,
         safety: PreemptionSafety = UPSTREAM,
-        stopwatch: Stopwatch | None = None,
+        instruments: Instruments | None = None,
         drive: Callable[[Scheduler], DecidingScheduler] = lambda scheduler: scheduler,
         on_event: Callable[[Event, int], None] | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
@@ -96,7 +96,7 @@ class RandomWorld:
         configuration = replace_fields(configuration, wakeups=self.wakeups, safety=safety)
         self.checker = ChoiceChecker(build_profiles(configuration)) if checked else None
         check = self.checker.check if self.checker is not None else None
-        self.scheduler = build_scheduler(configuration, started_at=STARTED_AT, on_choice=check, stopwatch=stopwatch)
+        self.scheduler = build_scheduler(configuration, started_at=STARTED_AT, on_choice=check, instruments=instruments)
         self.preemptions = self.taint_evictions = 0
         self._on_event, self._on_decision = on_event, on_decision
         for obj in draw_furniture(self.draw, self.character):

@@ -144,8 +144,10 @@ def journal_of(seed: int, metrics: Metrics | None = None) -> str:
         for observer in observers:
             observer.decided(decision, now, 0)
 
-    stopwatch = None if metrics is None else metrics.stopwatch
-    random_world = RandomWorld(seed, stopwatch=stopwatch, drive=measured, on_event=journal.event, on_decision=decided)
+    instruments = None if metrics is None else metrics.instruments
+    random_world = RandomWorld(
+        seed, instruments=instruments, drive=measured, on_event=journal.event, on_decision=decided
+    )
     with suppress(GoesInCircles):
         random_world.world.run_until(STARTED_AT + random_world.seconds * SECOND)
     return out.getvalue()

@@ -55,7 +55,7 @@ class Watched:
             profiles,
             queue_order(profiles),
             started_at=0,
-            stopwatch=self.metrics.stopwatch,
+            instruments=self.metrics.instruments,
             safety=safety,
             gates=configuration.gates,
             on_group_attempt=None if of_groups is None else of_groups.tried,

@@ -173,7 +173,7 @@ class _Process:
             started_at=started_at,
             on_choice=self._chosen if self._recorder is not None or self.shadow is not None else None,
             extenders=extenders,
-            stopwatch=None if metrics is None else metrics.stopwatch,
+            instruments=None if metrics is None else metrics.instruments,
             on_group_attempt=self._tried_group,
         )
         self.world = LiveWorld(

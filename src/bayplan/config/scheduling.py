@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.core.framework.extender import Extender
-from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.groups.scheduling import AttemptObserver
+from bayplan.core.instruments import Instruments
 from bayplan.core.scheduler import ChoiceObserver, Scheduler
 from bayplan.model.time_units import SECOND
 
@@ -19,7 +19,7 @@ def build_scheduler(
     started_at: int,
     on_choice: ChoiceObserver | None = None,
     extenders: Sequence[Extender] = (),
-    stopwatch: Stopwatch | None = None,
+    instruments: Instruments | None = None,
     on_group_attempt: AttemptObserver | None = None,
 ) -> Scheduler:
     """A fresh scheduler; `on_choice` is called with each choice before it changes anything, `on_group_attempt` with
@@ -37,6 +37,6 @@ def build_scheduler(
         on_choice=on_choice,
         gates=configuration.gates,
         safety=configuration.safety,
-        stopwatch=stopwatch,
+        instruments=instruments,
         on_group_attempt=on_group_attempt,
     )

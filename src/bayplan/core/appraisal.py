@@ -65,9 +65,9 @@ Revised: TypeAlias = tuple[int, int, int, int]
 NOTHING_CHANGED: Revised = (0, 0, 0, 0)
 
 
-def appraised_by(outline: Outline, profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Appraised | None:
+def appraised_by(outline: Outline, pod: PodInfo, view: View, ground: Ground) -> Appraised | None:
     """All rows, for a pod that asks plainly (see `PodShape`); None if plugins have to be asked."""
-    if loops.compiled is None or (profile.stopwatch is not None and profile.stopwatch.running):
+    if loops.compiled is None:
         return None
     asked = tuple(pod.shape.requests.asked.values())
     return _applied(loops.compiled, outline, view, ground, every_row(view.nodes.count), asked)
@@ -76,12 +76,10 @@ def appraised_by(outline: Outline, profile: Profile, pod: PodInfo, view: View, g
 class Appraisal:
     """For pods that look alike to local plugins. `states` are those of the profile's local filters."""
 
-    __slots__ = ("_following", "_profile", "_steps", "_stopwatch", "moving")
+    __slots__ = ("_following", "_steps", "moving")
 
     def __init__(self, profile: Profile, pod: PodInfo, view: View, states: Sequence[State]) -> None:
         filters, first = profile.local_filters, profile.lasting_filter_count
-        self._profile = profile
-        self._stopwatch = profile.stopwatch
         self.moving = [
             Moving(position, filters[position], profile.one_row_filters[filters[position].name], states[position])
             for position in range(first, len(filters))
@@ -148,9 +146,8 @@ class Appraisal:
         return total * RANKS - name_ranks.item(row)
 
     def _applied_by(self) -> ModuleType | None:
-        """The compiled loops, unless plugins have to be asked: their rules are unknown, or somebody times them."""
-        stopwatch = self._stopwatch
-        return None if self._steps is None or (stopwatch is not None and stopwatch.running) else loops.compiled
+        """The compiled loops, unless plugins have to be asked: their rules are unknown."""
+        return None if self._steps is None else loops.compiled
 
     def outline(self, view: View, asked: Sequence[str]) -> Outline | None:
         """For pods that ask for other amounts of the same resources; None if plugins have to be asked."""

@@ -29,7 +29,6 @@ from bayplan.core.filtering import (
 from bayplan.core.first_sight import best_at_first_sight
 from bayplan.core.framework.extender import is_any_interested
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.ground import Ground, NothingToReuse, ground_for
 from bayplan.core.kept_answers import KeptAnswers, LocalAnswers, choice_of
@@ -66,14 +65,10 @@ _SHAPE, _DEMANDS, _CONSTRAINTS = map(int, About)  # to hash a member of an enume
 class Decider:
     """Decides pod after pod on one cache."""
 
-    def __init__(
-        self, profiles: Mapping[str, Profile], *, reuse: bool = True, stopwatch: Stopwatch | None = None
-    ) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], *, reuse: bool = True) -> None:
         self._profiles = profiles
-        self._stopwatch = stopwatch
-        self._look_up = self._kept_for if stopwatch is None else self._timed_look_up
         self._reuse = reuse
-        self._standings_made = 0
+        self.standings_made = 0  # where others could not be reused
         self._seen: set[Key] = set()  # demands of pods that were decided on
         self._crowds = Crowds()
         self._few_nodes = FewNodes()
@@ -93,7 +88,7 @@ class Decider:
                 return nominated
         if self._may_reuse(profile, pod):
             try:
-                found = self._look_up(profile, pod, view)
+                found = self.look_up(profile, pod, view)
                 if isinstance(found, (Unschedulable, Fits)):
                     return found
                 choice = found.decide(pod, view) if isinstance(found, KeptAnswers) else None
@@ -108,27 +103,13 @@ class Decider:
         self._next_start = outcome.next_start
         return choice_of(outcome, view, start)
 
-    def _timed_look_up(self, profile: Profile, pod: PodInfo, view: View) -> LookedUp:
-        stopwatch = self._stopwatch
-        assert stopwatch is not None
-        if not stopwatch.running:
-            return self._kept_for(profile, pod, view)
-        made_before = self._standings_made
-        started = stopwatch.clock()
-        kept = self._kept_for(profile, pod, view)
-        took_ns = stopwatch.clock() - started
-        reusable = not isinstance(kept, NothingToReuse)
-        reused = reusable and self._standings_made == made_before
-        stopwatch.recorder.looked_up(profile.scheduler_name, reused=reused, reusable=reusable, took_ns=took_ns)
-        return kept
-
     def _may_reuse(self, profile: Profile, pod: PodInfo) -> bool:
         """A node that the pod names itself is not part of its shape, and extenders see more of a pod than that."""
         if not self._reuse or profile.percentage_of_nodes_to_score is not None or pod.node_name:
             return False
         return not (profile.extenders and is_any_interested(profile.extenders, pod))
 
-    def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> LookedUp:
+    def look_up(self, profile: Profile, pod: PodInfo, view: View) -> LookedUp:
         """What is known of such pods; the choice itself at first sight, or where it is what it was the last time."""
         key = (_SHAPE, profile.scheduler_name, pod.shape.serial)
         kept = self._answers.get(key)
@@ -158,7 +139,7 @@ class Decider:
             return None
         self._seen.add(key)
         ground = self._ground_for(profile, pod, view)
-        self._standings_made += 1
+        self.standings_made += 1
         return best_at_first_sight(profile, pod, view, ground) if isinstance(ground, Ground) else None
 
     def _local_for(self, profile: Profile, pod: PodInfo, view: View) -> LocalAnswers | NothingToReuse:
@@ -167,7 +148,7 @@ class Decider:
         local = self._answers.get(key)
         assert local is None or isinstance(local, (LocalAnswers, NothingToReuse))
         if local is None or not local.follow(view):
-            self._standings_made += 1
+            self.standings_made += 1
             ground = self._ground_for(profile, pod, view)
             made = ground if isinstance(ground, NothingToReuse) else standing_for(profile, _like(pod), view, ground)
             local = LocalAnswers(made, self._crowds, self._few_nodes) if isinstance(made, Standing) else made

@@ -43,7 +43,7 @@ def _appraised(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Ap
     shape = pod.shape
     names = tuple(shape.requests.asked) if shape.asks_plainly and profile.follows_requests else None
     outline = ground.outlines.get(names) if names is not None else None
-    appraised = appraised_by(outline, profile, pod, view, ground) if outline is not None else None
+    appraised = appraised_by(outline, pod, view, ground) if outline is not None else None
     if appraised is not None:
         return appraised
     states = local_states(profile, pod, view, ground)

@@ -19,7 +19,6 @@ from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import owner_of
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Decision, Fits, NeedsPreemption, Outcome, Unschedulable
 from bayplan.core.events import (
     Answer,
@@ -48,11 +47,10 @@ from bayplan.core.framework.requeue import (
     EventResource,
     Wakeups,
 )
-from bayplan.core.framework.timed_plugins import timed_gate, timed_profile
-from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.groups.scheduling import AttemptObserver, GroupScheduling
 from bayplan.core.groups.single import decide_pod
+from bayplan.core.instruments import Instruments
 from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
 from bayplan.core.preemption.gate import PreemptionGate, hold_group_back
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
@@ -95,15 +93,13 @@ class Scheduler:
         on_choice: ChoiceObserver | None = None,
         gates: FeatureGates,
         safety: PreemptionSafety = UPSTREAM,
-        stopwatch: Stopwatch | None = None,
+        instruments: Instruments | None = None,
         on_group_attempt: AttemptObserver | None = None,
         tries_groups_in_full: bool = False,
     ) -> None:
         """`tries_groups_in_full`: attempts on groups say of every placement where each member would go."""
-        if stopwatch is not None:
-            profiles = {name: timed_profile(profile, stopwatch) for name, profile in profiles.items()}
-        self._stopwatch = stopwatch
-        self.profiles = profiles
+        self._instruments = instruments or Instruments()
+        self.profiles = {name: self._instruments.profile(profile) for name, profile in profiles.items()}
         self.wakeups = wakeups
         self.guard = PreemptionGuard(safety)
         self._on_choice = on_choice
@@ -134,11 +130,12 @@ class Scheduler:
             hold_group_back=self._hold_group_back,
             wakes_groups_early=self.wakeups is Wakeups.COMPLETE,
             profiles={
-                name: _queue_profile(profile, gate, self.wakeups, release) for name, profile in self.profiles.items()
+                name: self._instruments.queue_profile(name, _queue_profile(profile, gate, self.wakeups, release))
+                for name, profile in self.profiles.items()
             },
             mirror=self.cache,
         )
-        self._decider = Decider(self.profiles, stopwatch=self._stopwatch)
+        self._decider = self._instruments.decider(self.profiles)
         self._binding = Binding(self.cache, self.queue, self._given_back)
         self._groups = GroupScheduling(
             self.profiles,
@@ -546,13 +543,13 @@ class Scheduler:
     def abandon_attempt(self, message: str, now: int) -> Decision | None:
         """What was tried goes back to the queue if its attempt raised; None if queue or cache had changed by then."""
         if self._groups.interrupted is not None:
-            self._decider = Decider(self.profiles, stopwatch=self._stopwatch)
+            self._decider = self._instruments.decider(self.profiles)
             return self._groups.abandon(message, now)
         queued, is_untouched = self._interrupted, self._is_untouched
         if queued is None or not is_untouched:
             return None
         self._interrupted, self._is_untouched = None, False
-        self._decider = Decider(self.profiles, stopwatch=self._stopwatch)
+        self._decider = self._instruments.decider(self.profiles)
         return return_failed(self.queue, queued, Status(Code.ERROR, (message,)), "", now)
 
     def start_over(self, now: int) -> Past:
@@ -597,8 +594,6 @@ def _after(actions: tuple[Action, ...], decision: Decision) -> Decision:
 
 
 def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups, release: Release) -> QueueProfile:
-    if profile.stopwatch is not None:
-        gate = timed_gate(gate, profile.scheduler_name, profile.stopwatch)
     others = (
         gate,
         *((AnyExtender(),) if profile.extenders else ()),

@@ -15,8 +15,6 @@ from bayplan.core.columns import every_row, loops, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.timed_plugins import timed_profile
-from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.ground import Ground, Plain, ground_for, local_states
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
@@ -124,34 +122,6 @@ def test_a_score_out_of_range_is_an_error() -> None:
         appraisal.of_one(cache.view(), ground, 0, cache.nodes.name_ranks())
 
 
-class Nobody:
-    """Wants to know nothing."""
-
-    def called(self, *_: object) -> None: ...
-
-    def hinted(self, *_: object, **__: object) -> None: ...
-
-    def handled(self, *_: object) -> None: ...
-
-    def looked_up(self, *_: object, **__: object) -> None: ...
-
-
-def test_while_plugins_are_timed_each_is_asked() -> None:
-    stopwatch = Stopwatch(lambda: 0, Nobody())
-    cache = cache_of(*NODES)
-    appraisal, ground = appraisal_of(cache, cache.info(pod("p").cpu(1).obj()), timed_profile(PROFILE, stopwatch))
-    every = every_row(cache.nodes.count)
-    untimed = appraisal.of_rows(cache.view(), ground, every)[0].tolist()
-    stopwatch.start(0)
-    assert appraisal.of_rows(cache.view(), ground, every)[0].tolist() == untimed
-    assert [appraisal.of_one(cache.view(), ground, row, cache.nodes.name_ranks()) for row in (0, 3)] == [
-        untimed[0],
-        untimed[3],
-    ]
-    asked = {(step.plugin, step.point, step.calls) for step in stopwatch.finish() or ()}
-    assert {("NodeResourcesFit", "Filter", 3), ("NodeResourcesFit", "Score", 3)} <= asked
-
-
 #: Ask for nothing but amounts, more than nothing, and each container for all that has a default.
 PLAIN_PODS = {
     "little": pod("p").cpu(1).memory("1Gi"),
@@ -169,7 +139,7 @@ def test_an_outline_serves_pods_that_ask_for_other_amounts(kind: str) -> None:
     expected = appraisal.of_rows(view, ground, every_row(cache.nodes.count))
     outline = other.outline(view, ("cpu", "memory"))
     assert outline is not None
-    found = appraised_by(outline, PROFILE, info, view, ground)
+    found = appraised_by(outline, info, view, ground)
     if loops.compiled is None:
         assert found is None
         return

@@ -42,7 +42,6 @@ from bayplan.core.framework.speed_hints import (
     PodParts,
     SelectivePlugin,
 )
-from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.unprepared import UnpreparedFilter
 from bayplan.core.snapshot import View
 
@@ -83,7 +82,6 @@ class Profile:
     preemption: DefaultPreemptionArgs | None = None  # None: every candidate is looked for
     extenders: tuple[Extender, ...] = ()  # those of all profiles, in the order in which they are asked
     groups: GroupPlugins = NO_GROUP_PLUGINS  # what is asked of pod groups
-    stopwatch: Stopwatch | None = None  # times the plugins; see `timed_plugins`
 
     @cached_property
     def _pre_flights(self) -> tuple[tuple[PreBindPlugin, Callable[[PodInfo], bool] | None], ...]:

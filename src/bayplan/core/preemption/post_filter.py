@@ -23,13 +23,11 @@ from bayplan.core.framework.contract import (
     SKIP,
     Found,
     PostFiltered,
-    PostFilterPlugin,
     Proposal,
     Skip,
     State,
 )
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.timing import POST_FILTER, Stopwatch
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable
 from bayplan.core.preemption.eligible import ineligible_reason
 from bayplan.core.preemption.extending import ask_extenders, without_candidates
@@ -88,7 +86,7 @@ def run_post_filters(
     failure = FailedAttempt(profile, pod, view, filtered, search, result)
     reasons: list[str] = []
     for plugin in profile.post_filter:
-        said = _ask(plugin, failure)
+        said = plugin.post_filter(pod, view, failure)
         if said.found is not None:
             result.found = said.found
         result.actions += said.actions
@@ -99,20 +97,6 @@ def run_post_filters(
         reasons += status.reasons
     result.status = unschedulable(*reasons)
     return result
-
-
-def _ask(plugin: PostFilterPlugin, failure: FailedAttempt) -> PostFiltered:
-    stopwatch = failure.profile.stopwatch
-    if stopwatch is None or not stopwatch.running:
-        return plugin.post_filter(failure.pod, failure.view, failure)
-    return _timed(stopwatch, plugin, failure)
-
-
-def _timed(stopwatch: Stopwatch, plugin: PostFilterPlugin, failure: FailedAttempt) -> PostFiltered:
-    step = stopwatch.step(failure.profile.scheduler_name, plugin.name, POST_FILTER)
-    ask = partial(plugin.post_filter, failure.pod, failure.view, failure)
-    said: PostFiltered = stopwatch.measure_post_filter(step, lambda said, _: said.status.code, ask)
-    return said
 
 
 @dataclass(slots=True)

@@ -7,7 +7,8 @@ pods are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeAlias
 
@@ -25,8 +26,6 @@ from bayplan.core.framework.requeue import (
     SleepsUpstream,
     Wakeups,
 )
-from bayplan.core.framework.timed_plugins import timed_hint
-from bayplan.core.framework.timing import PRE_ENQUEUE, Stopwatch
 from bayplan.core.framework.verdict import Status
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
@@ -39,6 +38,9 @@ WILDCARD = ClusterEvent(EventResource.ANY, ActionType.ALL)
 
 #: For each interested plugin the hints to ask; None says yes unasked.
 Matched: TypeAlias = Mapping[str, tuple[Hint | None, ...]]
+
+#: Given a plugin, what happened and the plugin's hint about it, the hint to ask.
+AroundHint: TypeAlias = Callable[[str, ClusterEvent, Hint], Hint]
 
 #: What a plugin hears of that does not say what it wants to hear of. Upstream's list leaves out volume attachments and
 #: resource slices.
@@ -81,12 +83,17 @@ class Reactions:
         plugins: Iterable[NamedPlugin],
         release: Release,
         wakeups: Wakeups = Wakeups.UPSTREAM,
-        stopwatch: Stopwatch | None = None,
     ) -> None:
-        self._stopwatch = stopwatch
+        self._around: AroundHint = _as_it_is
         self._registrations = {plugin.name: _registrations_of(plugin, wakeups, release) for plugin in plugins}
         self._known = frozenset(self._registrations)
         self._matched: dict[ClusterEvent, Matched] = {}
+
+    def with_hints(self, around: AroundHint) -> Reactions:
+        """These reactions, with something around each hint."""
+        reactions = copy(self)
+        reactions._around, reactions._matched = around, {}
+        return reactions
 
     def know(self, plugins: Iterable[str]) -> bool:
         return self._known.issuperset(plugins)
@@ -101,18 +108,13 @@ class Reactions:
     def _match(self, cluster_event: ClusterEvent) -> Matched:
         hints = {
             name: tuple(
-                self._timed(name, cluster_event, r.hint)
+                None if r.hint is None else self._around(name, cluster_event, r.hint)
                 for r in events_to_register
                 if r.cluster_event.covers(cluster_event)
             )
             for name, events_to_register in self._registrations.items()
         }
         return {name: asked for name, asked in hints.items() if asked}
-
-    def _timed(self, plugin: str, cluster_event: ClusterEvent, hint: Hint | None) -> Hint | None:
-        if hint is None or self._stopwatch is None:
-            return hint
-        return timed_hint(hint, plugin, cluster_event.label, self._stopwatch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,6 @@ class QueueProfile:
 
     pre_enqueue: tuple[PreEnqueuePlugin, ...]
     reactions: Reactions
-    scheduler_name: str = ""
-    stopwatch: Stopwatch | None = None
     gates_gangs: bool = False  # gangs wait until enough of their pods exist
 
     def __post_init__(self) -> None:
@@ -151,18 +151,11 @@ class QueueProfile:
         )
         by_name = {plugin.name: plugin for plugins in lists for plugin in plugins}
         gates = (*profile.pre_enqueue, *(plugin for plugin in lists[-1] if isinstance(plugin, PreEnqueuePlugin)))
-        reactions = Reactions(by_name.values(), release, wakeups, profile.stopwatch)
-        return cls(gates, reactions, profile.scheduler_name, profile.stopwatch, profile.groups.gates_gangs)
+        return cls(gates, Reactions(by_name.values(), release, wakeups), profile.groups.gates_gangs)
 
     def admit(self, pod: PodInfo, asked_first: str) -> Status:
         """Whether PreEnqueue lets the pod in; `asked_first` is the plugin that rejected it last time."""
-        if self.stopwatch is None or not self.stopwatch.observing:
-            return run_pre_enqueue(self.pre_enqueue, pod, asked_first)
-        step = self.stopwatch.step(self.scheduler_name, "", PRE_ENQUEUE)
-        status: Status = self.stopwatch.measure_at_once(
-            step, lambda status, _: status.code, run_pre_enqueue, self.pre_enqueue, pod, asked_first
-        )
-        return status
+        return run_pre_enqueue(self.pre_enqueue, pod, asked_first)
 
 
 def judge(
@@ -189,6 +182,10 @@ def is_about(queued: QueuedPod, obj: Object | None) -> bool:
         return False
     meta = obj.metadata
     return identity_of(queued.info) == (meta.uid or f"{meta.namespace}/{meta.name}")
+
+
+def _as_it_is(plugin: str, cluster_event: ClusterEvent, hint: Hint) -> Hint:  # noqa: ARG001
+    return hint
 
 
 def _registrations_of(plugin: NamedPlugin, wakeups: Wakeups, release: Release) -> tuple[ClusterEventWithHint, ...]:

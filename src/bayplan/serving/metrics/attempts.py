@@ -13,7 +13,6 @@ from bayplan.core.decision import Decision, Outcome
 from bayplan.core.diagnosis import NO_NODES
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, ObjectRemoved, VolumesAnswered
 from bayplan.core.failure_handling import SCHEDULER_ERROR
-from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import Code
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import object_key
@@ -24,6 +23,7 @@ from bayplan.performing.claims import CREATE_STEP
 from bayplan.serving.metrics import families
 from bayplan.serving.metrics.own import DECISION_DURATION, WRITE_DURATION
 from bayplan.serving.metrics.plugin_timings import PRE_BIND, PluginTimings
+from bayplan.serving.metrics.stopwatch import Stopwatch
 from bayplan.serving.metrics.tallies import Counts, Durations, Reading, Tally
 
 #: Upstream does not tell higher numbers of attempts apart.

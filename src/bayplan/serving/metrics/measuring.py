@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Event
-from bayplan.core.framework.timing import Stopwatch
+from bayplan.serving.metrics.stopwatch import Stopwatch
 from bayplan.worlds.driving import DecidingScheduler
 
 

@@ -1,6 +1,6 @@
 """What plugins, extension points, hints and event handling took.
 
-Filled by the stopwatch that the scheduler carries. A plugin's duration is all that it took in one attempt, for all
+Filled by the stopwatch around a scheduler's parts. A plugin's duration is all that it took in one attempt, for all
 nodes together; an extension point's is the sum over its plugins. Where results for an identical pod are reused, a
 plugin is asked only about what has changed since, and that is what is measured: often a microsecond. An extension point
 that an attempt went through without asking any plugin counts with 0.
@@ -13,10 +13,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from bayplan.config.releases import NEWEST_RELEASE
 from bayplan.core.decision import Outcome
 from bayplan.core.events import Event
-from bayplan.core.framework.timing import POST_FILTER, Step, Stopwatch
 from bayplan.core.framework.verdict import Code
 from bayplan.serving.metrics import families
 from bayplan.serving.metrics.event_labels import EventNames, labels_of
+from bayplan.serving.metrics.stopwatch import POST_FILTER, Step, Stopwatch
 from bayplan.serving.metrics.tallies import Counts, Durations, Labels, Reading, Tally
 
 PRE_BIND = "PreBind"

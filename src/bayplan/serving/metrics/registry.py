@@ -1,6 +1,6 @@
 """All metrics of the process, and the page that shows them.
 
-`Metrics` is made first: its `stopwatch` goes into the scheduler, which `watch` is then given; what it returns looks on
+`Metrics` is made first: its `instruments` go into the scheduler, which `watch` is then given; what it returns looks on
 as an observer of the live world. `render` gives the page, on the same thread, so that the numbers belong together.
 """
 
@@ -15,7 +15,6 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from bayplan.client.contract import ApiClient
 from bayplan.client.leases import LeaderElector
 from bayplan.config.releases import RELEASES
-from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics.attempts import Attempts
 from bayplan.serving.metrics.event_labels import EventNames
@@ -25,7 +24,9 @@ from bayplan.serving.metrics.measuring import MeasuredScheduler
 from bayplan.serving.metrics.plugin_timings import PluginTimings
 from bayplan.serving.metrics.rest_client import MeteredClient, RequestTallies
 from bayplan.serving.metrics.scheduler_state import state_of
+from bayplan.serving.metrics.stopwatch import Stopwatch
 from bayplan.serving.metrics.tallies import Tally, page
+from bayplan.serving.metrics.timed_plugins import TimingInstruments
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.live import LiveWorld
 from bayplan.worlds.live_observers import LiveObserver
@@ -41,6 +42,7 @@ class Metrics:
         self._disabled = frozenset(disabled)
         self.timings = PluginTimings()
         self.stopwatch = Stopwatch(clock, self.timings)
+        self.instruments = TimingInstruments(self.stopwatch)
         self._requests = RequestTallies()
         self.tallies: dict[str, Tally] = {}
         self.add(*self.timings.tallies(self.stopwatch), *self._requests.tallies())
@@ -65,7 +67,7 @@ class Metrics:
         return attempts
 
     def measured(self, scheduler: DecidingScheduler) -> DecidingScheduler:
-        """The scheduler as a world is to drive it, whose plugins have the stopwatch."""
+        """The scheduler as a world is to drive it, which has the instruments."""
         return MeasuredScheduler(scheduler, self.stopwatch)
 
     def metered(self, client: ApiClient, host: str) -> ApiClient:

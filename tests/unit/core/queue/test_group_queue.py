@@ -27,7 +27,7 @@ class Stage:
     def __init__(self) -> None:
         self.now = START
         self.cache = Cache()
-        profile = QueueProfile((), Reactions([GangScheduling()], V1_36), "default-scheduler", gates_gangs=True)
+        profile = QueueProfile((), Reactions([GangScheduling()], V1_36), gates_gangs=True)
         self.queue = SchedulingQueue(
             {"default-scheduler": profile},
             PrioritySort().sort_key,

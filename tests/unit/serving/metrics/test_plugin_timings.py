@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support.metered_scheduler import SECOND, Watched
 
+from bayplan.core.columns import loops
 from bayplan.core.events import ObjectAdded, ObjectChanged
-from bayplan.core.framework.timing import TIMED_PER_SECOND
 from bayplan.model.node import Node
+from bayplan.serving.metrics.stopwatch import TIMED_PER_SECOND
 from bayplan.testing.builders import node, pod
 
 PLUGINS = "scheduler_plugin_execution_duration_seconds"
@@ -77,8 +79,9 @@ def test_a_plugin_that_skips_is_timed_and_not_counted_as_asked() -> None:
     assert watched.samples(EVALUATIONS)["NodeResourcesFit", "PreFilter", OURS] == 1
 
 
-def test_a_reused_result_costs_a_plugin_one_look_at_the_changed_node() -> None:
+def test_a_reused_result_costs_a_plugin_one_look_at_the_changed_node(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second pod of a kind finds nothing yet: only then does it look as if more would come."""
+    monkeypatch.setattr(loops, "compiled", None)
     watched = Watched(*nodes(3), *(pod(name).cpu("1").obj() for name in "abc"))
     watched.run()
     asked = watched.samples(EVALUATIONS)
@@ -90,6 +93,14 @@ def test_a_reused_result_costs_a_plugin_one_look_at_the_changed_node() -> None:
         ("no_hint", OURS): 2,
         ("hint_used", OURS): 1,
     }
+
+
+@pytest.mark.skipif(loops.compiled is None, reason="the loops are not compiled")
+def test_what_compiled_loops_do_is_no_call_of_a_plugin() -> None:
+    watched = Watched(*nodes(3), *(pod(name).cpu("1").obj() for name in "abc"))
+    watched.run()
+    assert ("NodeResourcesFit", "Filter", OURS) not in watched.samples(EVALUATIONS)
+    assert watched.samples(f"{POINTS}_count")["Filter", "Success", OURS] == 3
 
 
 def test_results_that_are_out_of_date_are_named() -> None:

@@ -1,4 +1,4 @@
-"""A profile whose plugins are timed: takes a profile and a stopwatch, gives the profile with timed plugins.
+"""A scheduler whose parts are timed: plugins, hints, gates, and the reuse of what is known.
 
 A timed plugin is a copy whose methods, one for each extension point, ask the original and note what that took. It is
 of the same class, so whatever else the core wants to know of a plugin it finds there. What a plugin calls itself is
@@ -7,23 +7,31 @@ not timed again. A plugin that takes no attributes besides its own (`__slots__`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.deciding import Decider, LookedUp
 from bayplan.core.framework.contract import (
     SKIP,
     Pending,
+    PostFiltered,
     Wait,
 )
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.requeue import Hint
-from bayplan.core.framework.timing import PRE_ENQUEUE, StatusOf, Step, Stopwatch
+from bayplan.core.framework.requeue import ClusterEvent, Hint
 from bayplan.core.framework.verdict import Code, Status
+from bayplan.core.ground import NothingToReuse
+from bayplan.core.instruments import Instruments
+from bayplan.core.queue.hints import QueueProfile
+from bayplan.core.queue.pre_enqueue import run_pre_enqueue
+from bayplan.core.snapshot import View
+from bayplan.serving.metrics.stopwatch import POST_FILTER, PRE_ENQUEUE, StatusOf, Step, Stopwatch
 
 
 class _Named(Protocol):
@@ -49,20 +57,81 @@ def timed_profile(profile: Profile, stopwatch: Stopwatch) -> Profile:
         filter=each(profile.filter),
         pre_score=each(profile.pre_score),
         score=each(profile.score),
+        post_filter=each(profile.post_filter),
         reserve=each(profile.reserve),
         permit=each(profile.permit),
         pre_bind=each(profile.pre_bind),
         post_bind=each(profile.post_bind),
-        stopwatch=stopwatch,
     )
 
 
-def timed_gate(gate: Plugin, profile_name: str, stopwatch: Stopwatch) -> Plugin:
-    """A gate of the scheduler's own, which stands in no list of the profile."""
-    return _timed_plugin(gate, profile_name, stopwatch)
+@dataclass(frozen=True, slots=True)
+class TimedQueueProfile(QueueProfile):
+    """Notes what all gates together take."""
+
+    stopwatch: Stopwatch | None = None
+    scheduler_name: str = ""
+
+    def admit(self, pod: PodInfo, asked_first: str) -> Status:
+        if self.stopwatch is None or not self.stopwatch.observing:
+            return run_pre_enqueue(self.pre_enqueue, pod, asked_first)
+        step = self.stopwatch.step(self.scheduler_name, "", PRE_ENQUEUE)
+        status: Status = self.stopwatch.measure_at_once(
+            step, lambda status, _: status.code, run_pre_enqueue, self.pre_enqueue, pod, asked_first
+        )
+        return status
+
+
+class TimedDecider(Decider):
+    """Notes how long it takes to look up what is known of such pods."""
+
+    def __init__(self, profiles: Mapping[str, Profile], stopwatch: Stopwatch) -> None:
+        super().__init__(profiles)
+        self._stopwatch = stopwatch
+
+    def look_up(self, profile: Profile, pod: PodInfo, view: View) -> LookedUp:
+        stopwatch = self._stopwatch
+        if not stopwatch.running:
+            return super().look_up(profile, pod, view)
+        made_before = self.standings_made
+        started = stopwatch.clock()
+        known = super().look_up(profile, pod, view)
+        took_ns = stopwatch.clock() - started
+        reusable = not isinstance(known, NothingToReuse)
+        reused = reusable and self.standings_made == made_before
+        stopwatch.recorder.looked_up(profile.scheduler_name, reused=reused, reusable=reusable, took_ns=took_ns)
+        return known
+
+
+class TimingInstruments(Instruments):
+    """Puts a stopwatch around all parts of a scheduler."""
+
+    def __init__(self, stopwatch: Stopwatch) -> None:
+        self._stopwatch = stopwatch
+
+    def profile(self, profile: Profile) -> Profile:
+        return timed_profile(profile, self._stopwatch)
+
+    def queue_profile(self, scheduler_name: str, profile: QueueProfile) -> QueueProfile:
+        """Gates of the scheduler's own stand in no list of the profile; those that do are timed already."""
+        stopwatch = self._stopwatch
+        gates = [
+            gate if "pre_enqueue" in vars(gate) else _timed_plugin(gate, scheduler_name, stopwatch)
+            for gate in profile.pre_enqueue
+        ]
+        reactions = profile.reactions.with_hints(self._hint)
+        return TimedQueueProfile(tuple(gates), reactions, profile.gates_gangs, stopwatch, scheduler_name)
+
+    def decider(self, profiles: Mapping[str, Profile]) -> Decider:
+        return TimedDecider(profiles, self._stopwatch)
+
+    def _hint(self, plugin: str, cluster_event: ClusterEvent, hint: Hint) -> Hint:
+        return timed_hint(hint, plugin, cluster_event.label, self._stopwatch)
 
 
 def timed_hint(hint: Hint, plugin: str, cluster_event: str, stopwatch: Stopwatch) -> Hint:
+    """The hint, which notes what it takes while events are timed."""
+
     def ask(pod: Any, old: Any, new: Any) -> bool:
         if not stopwatch.observing:
             return hint(pod, old, new)
@@ -107,6 +176,19 @@ def _preparing(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Calla
     return call
 
 
+def _post_filtering(
+    stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Runs filters in its turn."""
+
+    def call(*arguments: Any) -> Any:
+        if stopwatch.running:
+            return stopwatch.measure_post_filter(step, status_of, partial(ask, *arguments))
+        return ask(*arguments)
+
+    return call
+
+
 def _outside(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Callable[..., Any]) -> Callable[..., Any]:
     """While an event is observed."""
 
@@ -124,6 +206,8 @@ _SUCCESS, _SKIPPED = Code.SUCCESS, Code.SKIP
 def _of_answer(answer: Any, _: tuple[Any, ...]) -> Code:
     if isinstance(answer, Status):
         return answer.code
+    if isinstance(answer, PostFiltered):
+        return answer.status.code
     if isinstance(answer, Wait | Pending):
         return Code.WAIT
     return _SKIPPED if answer is SKIP else _SUCCESS
@@ -149,6 +233,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Callable[..., Any]], Callable[..., 
     "pre_filter": ("PreFilter", _preparing, _of_answer),
     "filter": ("Filter", _deciding, _of_codes),
     "filter_one": ("Filter", _deciding, _of_codes),
+    "post_filter": (POST_FILTER, _post_filtering, _of_answer),
     "pre_score": ("PreScore", _deciding, _of_answer),
     "score": ("Score", _deciding, _of_answer),
     "score_one": ("Score", _deciding, _of_answer),

@@ -1,9 +1,8 @@
-"""What plugins take, for those who want to know: a stopwatch that the scheduler carries when it is given one.
+"""A stopwatch for what plugins take.
 
-The core keeps no clock, so the stopwatch comes with one. It adds up what each plugin took at each extension point in
-one attempt; whoever starts attempts takes the sums with `finish`. What happens outside of attempts is reported at once.
-Nothing is measured, and nothing is paid, where no stopwatch is given. Under load only some attempts and events are
-timed: a stopwatch costs more than the shortest calls it measures.
+It adds up what each plugin took at each extension point in one attempt; whoever starts attempts takes the sums with
+`finish`. What happens outside of attempts is reported at once. Under load only some attempts and events are timed: a
+stopwatch costs more than the shortest calls it measures. How it gets at the plugins: see `timed_plugins`.
 """
 
 from __future__ import annotations

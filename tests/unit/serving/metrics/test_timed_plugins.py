@@ -27,10 +27,10 @@ from bayplan.core.framework.contract import (
     Reads,
 )
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.timed_plugins import timed_profile
-from bayplan.core.framework.timing import Step, Stopwatch
 from bayplan.core.framework.verdict import Code, Status, unschedulable
 from bayplan.core.snapshot import View
+from bayplan.serving.metrics.stopwatch import Step, Stopwatch
+from bayplan.serving.metrics.timed_plugins import timed_profile
 from bayplan.testing.builders import node, pod
 
 
@@ -112,5 +112,5 @@ def test_the_status_of_a_filter_is_what_it_says_of_the_nodes() -> None:
         watch = running_stopwatch()
         timed = {profile.scheduler_name: timed_profile(profile, watch)}
         cache = cache_of(node("n").capacity(cpu="2", memory="8Gi", pods=10).obj())
-        assert isinstance(Decider(timed).decide(cache.info(pod("p").cpu(cpu).obj()), cache.view()), choice)
+        assert isinstance(Decider(timed, reuse=False).decide(cache.info(pod("p").cpu(cpu).obj()), cache.view()), choice)
         assert watch.step(profile.scheduler_name, "NodeResourcesFit", "Filter").status is status

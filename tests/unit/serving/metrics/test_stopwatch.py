@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bayplan.core.events import Event
-from bayplan.core.framework.timing import POST_FILTER, TIMED_PER_SECOND, Step, Stopwatch
 from bayplan.core.framework.verdict import Code, CycleError
+from bayplan.serving.metrics.stopwatch import POST_FILTER, TIMED_PER_SECOND, Step, Stopwatch
 
 SECOND = 10**9
 

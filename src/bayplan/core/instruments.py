@@ -1,0 +1,25 @@
+"""Where those who measure a scheduler put something around its parts. Nothing is measured in the core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bayplan.core.deciding import Decider
+from bayplan.core.framework.profile import Profile
+from bayplan.core.queue.hints import QueueProfile
+
+
+class Instruments:
+    """Leaves every part as it is."""
+
+    def profile(self, profile: Profile) -> Profile:
+        """The profile with other plugins, which must give the same answers."""
+        return profile
+
+    def queue_profile(self, scheduler_name: str, profile: QueueProfile) -> QueueProfile:  # noqa: ARG002
+        """What the queue needs of a profile, with the scheduler's own gates."""
+        return profile
+
+    def decider(self, profiles: Mapping[str, Profile]) -> Decider:
+        """One that decides on a new cache."""
+        return Decider(profiles)
