@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.deploy.upstream_roles import RIGHTS, RIGHTS_FOR_GROUPS
 from tests.support.helm_charts import chart_documents
 from tests.support.role_server import Attempt, Authorizer, AuthorizingProxy, Right, attempt_of, rights_of
 from tests.support.scheduler_process import RunningScheduler, running_scheduler
@@ -127,6 +128,40 @@ def test_requests_are_read_as_a_server_reads_them() -> None:
 def test_every_right_to_write_is_missed_in_some_stage() -> None:
     missed = {_right(text) for stage in STAGES for text in stage}
     assert missed == rights_of(ROLES) - READS - SINCE_1_37 - CHECKED_WITHIN
+
+
+#: What kube-scheduler may do and bayplan never does: it reads by watching, writes a claim or a status as a whole or as
+#: a patch but not both, writes events of one group only, and takes part in no election of candidates.
+NEVER_DONE = {
+    *(Right("get", group, resource) for verb, group, resource in RIGHTS["1.37"] if verb == "watch"),
+    *(right for right in RIGHTS["1.37"] if right.resource == "leasecandidates"),
+    *(Right(verb, "extensions", "replicasets") for verb in ("list", "watch")),
+    *(Right(verb, "coordination.k8s.io", "leases") for verb in ("list", "watch")),
+    *(Right(verb, "", "events") for verb in ("patch", "update")),
+    Right("update", "events.k8s.io", "events"),
+    Right("create", "", "bindings"),
+    Right("update", "", "pods/status"),
+    *(Right("patch", "", resource) for resource in ("persistentvolumeclaims", "persistentvolumes")),
+    Right("patch", "resource.k8s.io", "resourceclaims"),
+    *(Right(verb, "resource.k8s.io", "resourceclaims/status") for verb in ("list", "watch")),
+}
+
+
+@pytest.mark.parametrize(("version", "only_later"), [("1.36", SINCE_1_37), ("1.37", set[Right]())])
+def test_the_roles_allow_what_upstreams_allow_and_nothing_else(version: str, only_later: set[Right]) -> None:
+    ours = rights_of(ROLES)
+    assert ours - RIGHTS[version] == only_later
+    assert RIGHTS[version] - ours == (NEVER_DONE - ours) & RIGHTS[version]
+
+
+def test_the_roles_for_pod_groups_allow_what_upstreams_allow_and_nothing_else() -> None:
+    documents = chart_documents(CHART, {**VALUES, "podGroups": True}, name="bayplan", namespace="bayplan-system")
+    ours = rights_of(each for each in documents if each["kind"] in ("Role", "ClusterRole")) - rights_of(ROLES)
+    assert ours <= RIGHTS_FOR_GROUPS
+    assert RIGHTS_FOR_GROUPS - ours == {
+        Right("get", "scheduling.k8s.io", "podgroups"),
+        Right("update", "scheduling.k8s.io", "podgroups/status"),
+    }
 
 
 @pytest.mark.slow

@@ -228,11 +228,16 @@ class DeviceTaintRuleSpec(ObjectPart, kw_only=True):
     taint: DeviceTaint = msgspec.field(default_factory=DeviceTaint)
 
 
+class DeviceTaintRuleStatus(ObjectPart, kw_only=True):
+    conditions: list[Condition] = []
+
+
 class DeviceTaintRule(TopLevel, kw_only=True):
     """A taint that devices get besides their own; it counts with a gate that is on since v1.37."""
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: DeviceTaintRuleSpec = msgspec.field(default_factory=DeviceTaintRuleSpec)
+    status: DeviceTaintRuleStatus = msgspec.field(default_factory=DeviceTaintRuleStatus)
 
 
 class Device(ObjectPart, kw_only=True):
