@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -27,7 +28,6 @@ from bayplan.plugin import (
     OtherNodes,
     PerNodePlugin,
     PodInfo,
-    PodParts,
     PostFiltered,
     PreFiltered,
     Proposal,
@@ -39,6 +39,8 @@ from bayplan.plugin import (
     View,
     default_normalize,
     row_array,
+    sign_constraints,
+    sign_requests,
     unschedulable,
 )
 from bayplan.testing import RULES, check_plugin, compare_plugins, small_scene
@@ -216,21 +218,22 @@ class KeepsUsageInItsState(Few):
 
 
 class ReadsLabelsInSecret(Few):
-    pod_parts = PodParts.CONSTRAINTS | PodParts.REQUESTS
+    def sign_pod(self, pod: PodInfo) -> tuple[Hashable, Hashable]:
+        return sign_constraints(pod), sign_requests(pod)
 
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
         return super().filter(state, view, rows) * ("other" not in state.shape.labels)
 
 
 class ReadsRequestsInSecret(Few):
-    pod_parts = PodParts.CONSTRAINTS
+    sign_pod = staticmethod(sign_constraints)
 
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
         return super().filter(state, view, rows) * (1 + state.shape.requests.asked.get("cpu", 0) % 7)
 
 
 class ReadsTolerationsInSecret(Few):
-    pod_parts = PodParts.REQUESTS
+    sign_pod = staticmethod(sign_requests)
 
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
         return super().filter(state, view, rows) * (1 + len(state.spec.tolerations))
@@ -492,9 +495,9 @@ BROKEN = [
     (ScoresTheClusterInSecret, "reads", "score, after"),
     (SkipsByUsage, "reads", "pre_filter gives"),
     (NormalizesBySum, "reads", "normalize looks at more than the lowest and highest score"),
-    (ReadsLabelsInSecret, "pod parts", "answers differently at filter for other labels, owner, volumes and terms"),
-    (ReadsRequestsInSecret, "pod parts", "answers differently at filter for other requests"),
-    (ReadsTolerationsInSecret, "pod parts", "answers differently at filter for other constraints"),
+    (ReadsLabelsInSecret, "signature", "answers differently at filter for other labels, owner, volumes and terms"),
+    (ReadsRequestsInSecret, "signature", "answers differently at filter for other requests"),
+    (ReadsTolerationsInSecret, "signature", "answers differently at filter for other constraints"),
     (NormalizesUsage, "form", "it normalizes scores that depend on usage"),
     (DoesNotFork, "what-if", "changes the original state"),
     (ShiftsEverywhere, "what-if", "change the answer for another node"),

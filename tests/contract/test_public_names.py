@@ -26,7 +26,7 @@ PUBLIC = {
         PerNodePlugin NodeView
         PodInfo View NodeTable
         IntArray BoolArray RowArray Rows ALL_ROWS ABSENT row_array every_row distinct
-        Reads PodParts OtherNodes SKIP Skip Ready PreFiltered State
+        Reads OtherNodes SKIP Skip Ready PreFiltered State
         Status Code SUCCESS unschedulable unresolvable CycleError
         MAX_NODE_SCORE default_normalize Wait WaitingPod Pending Placement
         PostFiltered Proposal Found Failure
@@ -34,8 +34,8 @@ PUBLIC = {
         Object Node Pod Action Emit
         PreEnqueuePlugin QueueSortPlugin PreFilterPlugin FilterPlugin PostFilterPlugin PreScorePlugin ScorePlugin
         ReservePlugin PermitPlugin PreBindPlugin BindPlugin PostBindPlugin
-        SelectivePlugin UnpreparedPlugin WhatIfPlugin ForesightPlugin UNFORESEEN OWN_PODS_DECIDE
-        NormalizePlugin OneRowFilter OneRowScore UnreservePlugin AnsweringPlugin PreFlightPlugin
+        UnpreparedPlugin WhatIfPlugin NormalizePlugin UnreservePlugin AnsweringPlugin PreFlightPlugin
+        SpeedHints NodeGroups sign_constraints sign_requests UNFORESEEN OWN_PODS_DECIDE
     """,
     "bayplan.testing": """
         check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders would_wake try_pod

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
-from bayplan.core.framework import contract, speed_hints
+from bayplan.core.framework import contract
 from bayplan.core.framework.contract import Reads
 from bayplan.core.framework.per_node import PerNodePlugin
 from bayplan.core.framework.requeue import EnqueueExtensions
@@ -45,12 +45,8 @@ POINT_PROTOCOLS: Final[Mapping[str, type]] = MappingProxyType(
 )
 #: What a plugin may have besides.
 SIDE_PROTOCOLS: Final[tuple[type, ...]] = (
-    speed_hints.SelectivePlugin,
     contract.WhatIfPlugin,
-    speed_hints.ForesightPlugin,
     contract.NormalizePlugin,
-    speed_hints.OneRowFilter,
-    speed_hints.OneRowScore,
     contract.UnreservePlugin,
     contract.AnsweringPlugin,
     contract.PreFlightPlugin,

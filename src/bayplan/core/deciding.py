@@ -28,7 +28,7 @@ from bayplan.core.filtering import (
 )
 from bayplan.core.first_sight import best_at_first_sight
 from bayplan.core.framework.extender import is_any_interested
-from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.profile import Profile, Signature
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.ground import Ground, NothingToReuse, ground_for
 from bayplan.core.kept_answers import KeptAnswers, LocalAnswers, choice_of
@@ -51,15 +51,15 @@ Kept: TypeAlias = KeptAnswers | LocalAnswers | Ground | NothingToReuse
 
 
 class About(IntEnum):
-    """What an answer is kept for, and what the number in its key is."""
+    """What an answer is kept for, and whose signature its key has."""
 
-    SHAPE = 0  # serial of a shape
-    DEMANDS = 1  # serial of demands, or ~serial of a shape where plugins tell more apart
-    CONSTRAINTS = 2  # serial of constraints, or ~serial of a shape
+    SHAPE = 0  # of a shape: its serial
+    LOCAL = 1  # of all local plugins
+    NODES = 2  # of local plugins that look at node objects alone
 
 
-Key: TypeAlias = tuple[int, str, int]  # `About`, the name of the profile, the number
-_SHAPE, _DEMANDS, _CONSTRAINTS = map(int, About)  # to hash a member of an enumeration takes time
+Key: TypeAlias = tuple[int, str, int | Signature]  # `About`, the name of the profile, what pods have in common
+_SHAPE, _LOCAL, _NODES = map(int, About)  # to hash a member of an enumeration takes time
 
 
 class Decider:
@@ -69,12 +69,15 @@ class Decider:
         self._profiles = profiles
         self._reuse = reuse
         self.standings_made = 0  # where others could not be reused
-        self._seen: set[Key] = set()  # demands of pods that were decided on
+        #: Keys for pods that were decided on, and under which local answers were looked for: lately, and before that.
+        self._seen: set[Key] = set()
+        self._seen_before: set[Key] = set()
         self._crowds = Crowds()
         self._few_nodes = FewNodes()
         self._next_start = 0  # one for all profiles, as upstream
         self._answers: Recent[Key, Kept] = Recent(ANSWERS_BYTES_MAX)
-        self._departures = 0  # of shapes, when answers were last looked through
+        #: When answers were last looked through: departures of shapes, and how many answers were left.
+        self._looked_through = 0, 0
 
     def decide(self, pod: PodInfo, view: View) -> Choice:
         """The best node, ties by the smallest name. Raises CycleError when the attempt ends in an error."""
@@ -135,7 +138,7 @@ class Decider:
     def _choice_at_first_sight(self, profile: Profile, pod: PodInfo, view: View) -> Fits | None:
         """None when such pods were seen before, or there is more to it."""
         key = _local_key(profile, pod)
-        if key in self._seen:
+        if key in self._seen or key in self._seen_before:
             return None
         self._seen.add(key)
         ground = self._ground_for(profile, pod, view)
@@ -145,6 +148,7 @@ class Decider:
     def _local_for(self, profile: Profile, pod: PodInfo, view: View) -> LocalAnswers | NothingToReuse:
         """What the local plugins say, shared by all pods that they cannot tell apart."""
         key = _local_key(profile, pod)
+        self._seen.add(key)
         local = self._answers.get(key)
         assert local is None or isinstance(local, (LocalAnswers, NothingToReuse))
         if local is None or not local.follow(view):
@@ -156,8 +160,8 @@ class Decider:
         return local
 
     def _ground_for(self, profile: Profile, pod: PodInfo, view: View) -> Ground | NothingToReuse:
-        serial = pod.shape.constraints_serial if profile.shares_grounds else ~pod.shape.serial
-        key = (_CONSTRAINTS, profile.scheduler_name, serial)
+        key = (_NODES, profile.scheduler_name, profile.signature_of_nodes(pod))
+        self._seen.add(key)
         ground = self._answers.get(key)
         assert ground is None or isinstance(ground, (Ground, NothingToReuse))
         if ground is None or not ground.follow(view):
@@ -173,17 +177,26 @@ class Decider:
             self._answers.resize(key, _size(local, view.nodes.count))
 
     def forget(self, shapes: Shapes) -> None:
-        """Forget answers for kinds of pods that are gone, once there are more than a few."""
-        gone = shapes.departures - self._departures
-        if gone <= GONE_MAX or gone <= len(self._answers) // 4:
+        """Forget answers for shapes that are gone, once there are more than a few, and those nobody asks for."""
+        departures, left_then = self._looked_through
+        gone = shapes.departures - departures
+        if gone <= GONE_MAX or gone <= left_then // 4:
             return
-        self._departures = shapes.departures
-        for key in list(self._answers):
-            if not _is_there(key, shapes):
+        kept = {key: answer for key in self._answers if (answer := self._answers.peek(key)) is not None}
+        left = {key for key in kept if (shapes.has(key[2]) if isinstance(key[2], int) else key in self._seen)}
+        needed: set[int] = set()
+        for key in left:
+            if isinstance(answer := kept[key], KeptAnswers):
+                needed |= {id(answer.local), id(answer.local.standing.ground)}
+            elif isinstance(answer, LocalAnswers):
+                needed.add(id(answer.standing.ground))
+        for key, answer in kept.items():
+            if key not in left and id(answer) not in needed:
                 self._answers.pop(key)
-            elif key[0] == _DEMANDS and isinstance(local := self._answers.peek(key), LocalAnswers):
-                local.forget_tries()
-        self._seen = {key for key in self._seen if _is_there(key, shapes)}
+            elif isinstance(answer, LocalAnswers):
+                answer.forget_tries()
+        self._seen, self._seen_before = set(), self._seen
+        self._looked_through = shapes.departures, len(self._answers)
 
 
 def _size(kept: Kept, node_count: int) -> int:
@@ -197,16 +210,7 @@ def _size(kept: Kept, node_count: int) -> int:
 
 def _local_key(profile: Profile, pod: PodInfo) -> Key:
     """Equal for pods that local plugins cannot tell apart."""
-    serial = pod.shape.demands_serial if profile.shares_standings else ~pod.shape.serial
-    return _DEMANDS, profile.scheduler_name, serial
-
-
-def _is_there(key: Key, shapes: Shapes) -> bool:
-    """Whether there are still pods that the answer under the key is for."""
-    about, _, serial = key
-    if about == _SHAPE or serial < 0:
-        return shapes.has(serial if about == _SHAPE else ~serial)
-    return serial in (shapes.demands if about == _DEMANDS else shapes.constraints)
+    return _LOCAL, profile.scheduler_name, profile.signature(pod)
 
 
 def _like(pod: PodInfo) -> PodInfo:

@@ -14,7 +14,6 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Fits
 from bayplan.core.framework.contract import SKIP
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.ground import Ground, local_states
 from bayplan.core.snapshot import View
 
@@ -62,9 +61,4 @@ def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:
     for plugin in profile.later_pre_filters_for(pod):
         if plugin.pre_filter(pod, view) is not SKIP:
             return True
-    for scorer in profile.later_scorers:
-        if not isinstance(scorer, SelectiveScorePlugin):
-            return True
-        if scorer.tells_nodes_apart(pod) and scorer.speaks(pod, view):
-            return True
-    return False
+    return any(scorer.speaks is None or scorer.speaks(pod, view) for scorer in profile.later_scorers_for(pod))

@@ -33,7 +33,6 @@ from bayplan.core.framework.contract import (
     Ready,
     State,
 )
-from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.framework.verdict import SUCCESS, unresolvable
 from bayplan.core.grouped_scores import GroupedScores
 from bayplan.core.preemption.candidacy import Candidacy
@@ -200,14 +199,10 @@ class KeptAnswers:
         self._later_pre_filters = profile.later_pre_filters_for(pod)
         self._prepared = {plugin.name for plugin in profile.later_pre_filters}
         #: Score plugins that read the cluster and may tell nodes apart for such pods.
-        self._later_scorers = tuple(
-            plugin
-            for plugin in profile.later_scorers
-            if not isinstance(plugin, SelectiveScorePlugin) or plugin.tells_nodes_apart(pod)
-        )
-        #: Of those the ones that may have nothing to say at times; None: there are others.
-        selective = [plugin for plugin in self._later_scorers if isinstance(plugin, SelectiveScorePlugin)]
-        self._at_times = selective if len(selective) == len(self._later_scorers) else None
+        self._later_scorers = profile.later_scorers_for(pod)
+        #: Of those what asks whether they have something to say now; None: some always have.
+        speak = [scorer.speaks for scorer in self._later_scorers if scorer.speaks is not None]
+        self._speak = speak if len(speak) == len(self._later_scorers) else None
         self._grouping = GroupedScores(profile)
         self._spoke = True  # whether any of them had something to say the last time
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
@@ -337,11 +332,11 @@ class KeptAnswers:
 
     def _any_speaks(self, pod: PodInfo, view: View) -> bool:
         """Whether a score plugin that reads the cluster may have something to say now."""
-        if self._at_times is None:
+        if self._speak is None:
             return True
         # A generator would take longer than most of these answers.
-        for plugin in self._at_times:  # noqa: SIM110
-            if plugin.speaks(pod, view):
+        for speaks in self._speak:  # noqa: SIM110
+            if speaks(pod, view):
                 return True
         return False
 
@@ -375,8 +370,9 @@ class KeptAnswers:
         profile, sums = self.profile, None
         # Only rows that stay the same array are worth being grouped.
         groups_pay = rows is self.local.standing.feasible_rows
-        for plugin in self._later_scorers:
-            grouped = self._grouping.weighted(plugin, pod, view, rows) if groups_pay else None
+        for scorer in self._later_scorers:
+            plugin = scorer.plugin
+            grouped = self._grouping.weighted(scorer, pod, view, rows) if groups_pay else None
             if grouped is not None:
                 sums = grouped if sums is None else sums + grouped
                 continue

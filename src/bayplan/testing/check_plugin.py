@@ -20,7 +20,7 @@ from bayplan.testing import (
     one_row_rules,
     other_node_rules,
     plugin_rules,
-    pod_part_rules,
+    signature_rules,
 )
 from bayplan.testing.asking import Breach
 from bayplan.testing.clusters import Scene, small_scene
@@ -41,7 +41,7 @@ RULES: Final = MappingProxyType(
         "range": "final scores are 0 to 100",
         "concerns": "it skips pods that `concerns` rules out",
         "reads": "reusable answers change only as declared by `reads` and `score_reads`",
-        "pod parts": "pods with the same `pod_parts` get the same answers",
+        "signature": "pods that `sign_pod` signs alike get the same answers",
         "other nodes": "changes to other nodes affect a node's answer only as declared by `other_nodes`",
         "what-if": "each node has its own what-if world, and changing a fork does not affect the original",
         "moved pods": "a what-if world gives the same answer as actually moving the pods",
@@ -62,7 +62,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Trial], None]], ...]] = (
     ("range", plugin_rules.scores_from_0_to_100),
     ("concerns", plugin_rules.skips_what_does_not_concern_it),
     ("reads", change_rules.reads_what_it_says),
-    ("pod parts", pod_part_rules.looks_at_the_parts_it_says),
+    ("signature", signature_rules.looks_at_what_it_signs),
     ("other nodes", other_node_rules.looks_at_other_nodes_as_it_says),
     ("what-if", change_rules.keeps_worlds_apart),
     ("moved pods", change_rules.follows_pods_that_move),

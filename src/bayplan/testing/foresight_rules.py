@@ -21,7 +21,8 @@ from bayplan.core.framework.contract import Ready
 from bayplan.core.framework.speed_hints import (
     OWN_PODS_DECIDE,
     UNFORESEEN,
-    ForesightPlugin,
+    SpeedHints,
+    hint,
 )
 from bayplan.model.pod import Pod
 from bayplan.testing.asking import Case, case_of, codes_of, prepared, require
@@ -37,7 +38,7 @@ RULE = "foresight"
 
 def foresees_what_it_says(trial: Trial) -> None:
     plugin: Any = trial.plugin
-    if not trial.filters or not isinstance(plugin, ForesightPlugin):
+    if not trial.filters or not hint(plugin, "foresee"):
         return
     rng = trial.rng()
     for case, state, node_row in worlds_of(trial):
@@ -55,7 +56,7 @@ def foresees_what_it_says(trial: Trial) -> None:
                 _let_pods_elsewhere_change(plugin, trial, pod, change)
 
 
-def _let_pods_leave(plugin: ForesightPlugin, worlds: WhatIfWorlds, node_row: int, rng: Random, when: str) -> None:
+def _let_pods_leave(plugin: SpeedHints, worlds: WhatIfWorlds, node_row: int, rng: Random, when: str) -> None:
     name = worlds.view.nodes.names[node_row]
     for priority in PRIORITIES:
         foreseen = _foreseen(plugin, worlds, priority).item(node_row)
@@ -68,7 +69,7 @@ def _let_pods_leave(plugin: ForesightPlugin, worlds: WhatIfWorlds, node_row: int
             require(code == foreseen, RULE, said)
 
 
-def _foreseen(plugin: ForesightPlugin, worlds: WhatIfWorlds, priority: int) -> IntArray:
+def _foreseen(plugin: SpeedHints, worlds: WhatIfWorlds, priority: int) -> IntArray:
     answer: Any = plugin.foresee(worlds.states[0], worlds.view, priority)
     count = worlds.view.nodes.count
     right_form = isinstance(answer, np.ndarray) and answer.dtype == np.int64 and answer.shape == (count,)
@@ -86,7 +87,7 @@ def _ways_to_leave(worlds: WhatIfWorlds, node_row: int, priority: int, rng: Rand
     yield row_array([row for row in below if rng.random() < 0.5])
 
 
-def _let_pods_elsewhere_change(plugin: ForesightPlugin, trial: Trial, pod: Pod, change: ObjectChange) -> None:
+def _let_pods_elsewhere_change(plugin: SpeedHints, trial: Trial, pod: Pod, change: ObjectChange) -> None:
     """What a node's own pods decide they decide the same way afterwards, if they still do."""
     case = case_of(trial.scene.objects, pod)
     before = _decided_by_own_pods(plugin, case)

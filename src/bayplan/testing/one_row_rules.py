@@ -25,12 +25,7 @@ from bayplan.core.framework.contract import (
     Skip,
     State,
 )
-from bayplan.core.framework.speed_hints import (
-    CompiledFilter,
-    CompiledScore,
-    OneRowFilter,
-    OneRowScore,
-)
+from bayplan.core.framework.speed_hints import hint
 from bayplan.model.node import Node
 from bayplan.testing.asking import Case, case_of, codes_of, prepared, raw_scores, require, score_state
 from bayplan.testing.change_rules import apply_change, described_change, is_waiting, pods_on, worlds_of
@@ -42,11 +37,11 @@ Moment = tuple[str, State, Case]
 
 def answers_for_one_row_as_for_all(trial: Trial) -> None:
     """And a compiled rule as the plugin; both are compared at each moment, as moments are what takes time."""
-    if trial.filters and isinstance(trial.plugin, OneRowFilter | CompiledFilter):
+    if trial.filters and (hint(trial.plugin, "filter_one") or hint(trial.plugin, "filter_rule")):
         _compare_filters(trial)
-    if trial.filters and isinstance(trial.plugin, OneRowFilter):
+    if trial.filters and hint(trial.plugin, "filter_one"):
         _compare_filters_in_worlds(trial)
-    if trial.scores and isinstance(trial.plugin, OneRowScore | CompiledScore):
+    if trial.scores and (hint(trial.plugin, "score_one") or hint(trial.plugin, "score_rule")):
         _compare_scores(trial)
 
 
@@ -54,9 +49,9 @@ def _compare_filters(trial: Trial) -> None:
     plugin = trial.plugin
     for when, state, case in _moments(trial, partial(_filter_state, plugin), plugin.reads):
         codes, rows = codes_of(plugin, state, case.view, ALL_ROWS), every_row(case.view.nodes.count)
-        if isinstance(plugin, OneRowFilter):
+        if hint(plugin, "filter_one"):
             _compare("filter", codes, partial(plugin.filter_one, state, case.view), rows, when)
-        if isinstance(plugin, CompiledFilter):
+        if hint(plugin, "filter_rule"):
             _compare_rule("filter", plugin.filter_rule(state), codes == 0, case, when)
 
 
@@ -74,13 +69,13 @@ def _compare_filters_in_worlds(trial: Trial) -> None:
 def _compare_scores(trial: Trial) -> None:
     plugin = trial.plugin
     for when, state, case in _moments(trial, partial(_score_state, trial), plugin.score_reads):
-        if isinstance(plugin, OneRowScore):
+        if hint(plugin, "score_one"):
             rows = trial.score_rows(case)
             scores = raw_scores(plugin, state, case.view, rows)
             # What is said of a row without a node object nobody wants to know.
             alive = case.view.nodes.alive[rows]
             _compare("score", scores[alive], partial(plugin.score_one, state, case.view), rows[alive], when)
-        if isinstance(plugin, CompiledScore):
+        if hint(plugin, "score_rule"):
             every = every_row(case.view.nodes.count)
             _compare_rule("score", plugin.score_rule(state), raw_scores(plugin, state, case.view, every), case, when)
 

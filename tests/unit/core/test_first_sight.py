@@ -92,7 +92,7 @@ def test_nothing_is_kept_of_a_pod_until_there_is_another_like_it() -> None:
     waiting = [cache.info(pod(f"p{number}").cpu(cpu).obj()) for number, cpu in enumerate((1, 2, 1))]
     for each in waiting:
         decider.decide(each, cache.view())
-        kept.append(sum(about == About.DEMANDS for about, _, _ in decider._answers))
+        kept.append(sum(about == About.LOCAL for about, _, _ in decider._answers))
     assert kept == [0, 0, 1]
 
 

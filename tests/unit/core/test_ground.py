@@ -18,7 +18,7 @@ from bayplan.core.framework.contract import (
     Reads,
     Skip,
 )
-from bayplan.core.framework.speed_hints import OtherNodes, PodParts
+from bayplan.core.framework.speed_hints import OtherNodes, sign_constraints
 from bayplan.core.snapshot import View
 from bayplan.testing.builders import node, pod
 
@@ -30,7 +30,7 @@ class PrefersLicenses:
 
     name: ClassVar[str] = "PrefersLicenses"
     score_reads: ClassVar[Reads] = Reads.NODE
-    pod_parts = PodParts.CONSTRAINTS
+    sign_pod = staticmethod(sign_constraints)
     other_nodes = OtherNodes.NOTHING
 
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> int | Skip:

@@ -61,8 +61,8 @@ class PodShape:
     identity_id: int
     #: Equal for pods that want the same of a node: selectors, tolerations, ports, images, whatever they request.
     constraints_serial: int
-    #: Equal for those of them that request the same as well.
-    demands_serial: int
+    #: Equal for pods that request the same, whatever else they want.
+    requests_serial: int
     namespace: str
     labels: dict[str, str]
     spec: PodSpec  # node, priority and priority class blanked
@@ -121,7 +121,7 @@ class _Used(NamedTuple):
     serial: int
     identity: int
     constraints: int
-    demands: int
+    requests: int
     resources: tuple[int, ...]
 
 
@@ -141,7 +141,7 @@ class Shapes:
         self._resources = resources
         self.identities: Vocabulary[Identity] = Vocabulary(_NOBODY)
         self.constraints: Serials[bytes] = Serials()
-        self.demands: Serials[bytes] = Serials()
+        self.requests: Serials[bytes] = Serials()
         self.departures = 0  # shapes that are gone
         self._refs: list[_ShapeRef | None] = []  # by id
         self._serials: set[int] = set()  # of shapes that are there
@@ -224,14 +224,13 @@ class Shapes:
         requests = requests_of_spec(bare, self._gates)
         names = requests.asked if requests.used is requests.asked else {**requests.asked, **requests.used}
         scalars = () if names.keys() <= _BASIC_NAMES else [name for name in names if name not in _BASIC_NAMES]
-        constraints = self.constraints.take(fingerprint(_constraints_of(bare)))
         self._last_serial += 1
         used = _Used(
             self._new_id(),
             self._last_serial,
             self.identities.take(Identity(meta.namespace, tuple(sorted(meta.labels.items())))),
-            constraints,
-            self.demands.take(fingerprint((constraints, *requests.distinct()))),
+            self.constraints.take(fingerprint(_constraints_of(bare))),
+            self.requests.take(fingerprint(requests.distinct())),
             tuple([self._resources.take(name) for name in scalars]),
         )
         shape = _make_shape(used, meta, bare, controller, requests)
@@ -259,7 +258,7 @@ class Shapes:
             self._serials.remove(used.serial)
             self._free_ids.append(used.shape)
             self.constraints.drop(used.constraints)
-            self.demands.drop(used.demands)
+            self.requests.drop(used.requests)
             for resource in used.resources:
                 self._resources.drop(resource)
             self.departures += 1
@@ -333,7 +332,7 @@ def _make_shape(
         serial=used.serial,
         identity_id=used.identity,
         constraints_serial=used.constraints,
-        demands_serial=used.demands,
+        requests_serial=used.requests,
         namespace=meta.namespace,
         labels=meta.labels,
         spec=bare,

@@ -186,10 +186,6 @@ class Failure(Protocol):
 
 @runtime_checkable
 class PostFilterPlugin(Protocol):
-    """With `sees_shape_only = True` it promises that `post_filter` sees no more of a pod than its shape, its priority
-    and its preemption policy. What it says is then reused for identical pods while nothing changes.
-    """
-
     name: ClassVar[str]
 
     def post_filter(self, pod: PodInfo, view: View, failure: Failure) -> PostFiltered:
@@ -228,8 +224,6 @@ class PreScorePlugin(Protocol):
 
 @runtime_checkable
 class ScorePlugin(Protocol):
-    """With `stays_in_range` set, its scores are 0 to 100 by construction, and the range is not checked."""
-
     name: ClassVar[str]
     score_reads: ClassVar[Reads]
 

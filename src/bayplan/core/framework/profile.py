@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -31,22 +31,14 @@ from bayplan.core.framework.contract import (
 )
 from bayplan.core.framework.extender import Extender
 from bayplan.core.framework.group_plugins import NO_GROUP_PLUGINS, GroupPlugins
-from bayplan.core.framework.speed_hints import (
-    CompiledFilter,
-    CompiledScore,
-    ForesightPlugin,
-    GroupingScorePlugin,
-    OneRowFilter,
-    OneRowScore,
-    OtherNodes,
-    PodParts,
-    SelectivePlugin,
-)
+from bayplan.core.framework.speed_hints import NodeGroups, OtherNodes, Signer, hint, sign_shape
 from bayplan.core.framework.unprepared import UnpreparedFilter
 from bayplan.core.snapshot import View
 
 #: What a plugin says of one row.
 OneRow: TypeAlias = Callable[[State, View, int], int]
+#: What plugins look at in a pod, by one signature for each way of looking.
+Signature: TypeAlias = tuple[Hashable, ...]
 
 
 class Scorer(NamedTuple):
@@ -58,6 +50,15 @@ class Scorer(NamedTuple):
     score_one: OneRow
     rule: Callable[[State], Rule | None]
     stays_in_range: bool
+
+
+class LaterScorer(NamedTuple):
+    """A score plugin that reads the cluster, with what it has of `SpeedHints`."""
+
+    plugin: ScorePlugin
+    tells_nodes_apart: Callable[[PodInfo], bool] | None
+    speaks: Callable[[PodInfo, View], bool] | None
+    group_nodes: Callable[[PodInfo, View, RowArray], NodeGroups | None] | None
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class Profile:
     @cached_property
     def shares_post_filters(self) -> bool:
         """Whether candidates may be kept, and what PostFilter plugins say reused for identical pods."""
-        return self.preempts and all(getattr(plugin, "sees_shape_only", False) for plugin in self.post_filter)
+        return self.preempts and all(hint(plugin, "sees_shape_only") for plugin in self.post_filter)
 
     @cached_property
     def normalizers(self) -> dict[str, NormalizePlugin]:
@@ -108,25 +109,16 @@ class Profile:
     @cached_property
     def one_row_filters(self) -> dict[str, OneRow]:
         """What each filter says of a single row."""
-        return {p.name: p.filter_one if isinstance(p, OneRowFilter) else _for_one_row(p.filter) for p in self.filter}
+        return {plugin.name: hint(plugin, "filter_one") or _for_one_row(plugin.filter) for plugin in self.filter}
 
     @cached_property
     def one_row_scores(self) -> dict[str, OneRow]:
-        return {p.name: p.score_one if isinstance(p, OneRowScore) else _for_one_row(p.score) for p in self.score}
-
-    @cached_property
-    def stays_in_range(self) -> frozenset[str]:
-        """Score plugins that promise to."""
-        return frozenset(plugin.name for plugin in self.score if getattr(plugin, "stays_in_range", False))
+        return {plugin.name: hint(plugin, "score_one") or _for_one_row(plugin.score) for plugin in self.score}
 
     @cached_property
     def compiled_filters(self) -> dict[str, Callable[[State], Rule | None]]:
         """The rules of filters, as far as the compiled loops know them."""
-        return {p.name: p.filter_rule if isinstance(p, CompiledFilter) else _has_no_rule for p in self.filter}
-
-    @cached_property
-    def compiled_scores(self) -> dict[str, Callable[[State], Rule | None]]:
-        return {p.name: p.score_rule if isinstance(p, CompiledScore) else _has_no_rule for p in self.score}
+        return {plugin.name: hint(plugin, "filter_rule") or _has_no_rule for plugin in self.filter}
 
     @cached_property
     def local_filters(self) -> tuple[FilterPlugin, ...]:
@@ -136,7 +128,7 @@ class Profile:
     @cached_property
     def foresighted(self) -> frozenset[str]:
         """Filters that foresee what they say whichever pods leave a node."""
-        return frozenset(plugin.name for plugin in self.filter if isinstance(plugin, ForesightPlugin))
+        return frozenset(plugin.name for plugin in self.filter if hint(plugin, "foresee"))
 
     @cached_property
     def later_filters(self) -> tuple[FilterPlugin, ...]:
@@ -160,7 +152,7 @@ class Profile:
 
     @cached_property
     def _later_concerns(self) -> tuple[tuple[PreFilterPlugin, Callable[[PodInfo], bool] | None], ...]:
-        return tuple((it, it.concerns if isinstance(it, SelectivePlugin) else None) for it in self.later_pre_filters)
+        return tuple((plugin, hint(plugin, "concerns")) for plugin in self.later_pre_filters)
 
     def later_pre_filters_for(self, pod: PodInfo) -> list[PreFilterPlugin]:
         """Those that may have something to do for such pods."""
@@ -210,20 +202,25 @@ class Profile:
             pre.pre_score if pre is not None else _as_it_is,
             self.weights[name],
             self.one_row_scores[name],
-            self.compiled_scores[name],
-            stays_in_range=name in self.stays_in_range,
+            hint(plugin, "score_rule") or _has_no_rule,
+            stays_in_range=bool(hint(plugin, "stays_in_range")),
         )
 
     @cached_property
-    def shares_grounds(self) -> bool:
-        """Whether what is said of node objects alone depends on nothing but a pod's constraints."""
-        lasting = (*self.local_filters[: self.lasting_filter_count], *self.lasting_scorers)
-        return all(_parts_of(plugin) == PodParts.CONSTRAINTS for plugin in lasting)
+    def _signers_of_nodes(self) -> tuple[Signer, ...]:
+        return _signers((*self.local_filters[: self.lasting_filter_count], *self.lasting_scorers))
 
     @cached_property
-    def shares_standings(self) -> bool:
-        """Whether what the local plugins say depends on nothing but a pod's constraints and requests."""
-        return all(_parts_of(plugin) is not None for plugin in (*self.local_filters, *self.local_scorers))
+    def _signers(self) -> tuple[Signer, ...]:
+        return _signers((*self.local_filters, *self.local_scorers))
+
+    def signature_of_nodes(self, pod: PodInfo) -> Signature:
+        """Equal for pods that look alike to local plugins that look at node objects alone."""
+        return tuple([sign(pod) for sign in self._signers_of_nodes])
+
+    def signature(self, pod: PodInfo) -> Signature:
+        """Equal for pods that look alike to all local plugins."""
+        return tuple([sign(pod) for sign in self._signers])
 
     @cached_property
     def follows_nodes(self) -> bool:
@@ -232,9 +229,10 @@ class Profile:
 
     @cached_property
     def follows_requests(self) -> bool:
-        """Whether all local plugins that follow usage look at constraints alone, or promise `follows_requests`."""
+        """Whether local plugins that follow usage look at no more than others do, or promise `follows_requests`."""
         plugins = (*self.local_filters[self.lasting_filter_count :], *self.following_scorers)
-        return all(_parts_of(it) == PodParts.CONSTRAINTS or getattr(it, "follows_requests", False) for it in plugins)
+        others = [plugin for plugin in plugins if not hint(plugin, "follows_requests")]
+        return set(_signers(others)) <= set(self._signers_of_nodes)
 
     @cached_property
     def looks_at_images(self) -> bool:
@@ -249,28 +247,29 @@ class Profile:
         return plain and not any(map(_looks_at_images, self.local_filters))
 
     @cached_property
-    def later_scorers(self) -> tuple[ScorePlugin, ...]:
-        return tuple(plugin for plugin in self.score if Reads.CLUSTER in plugin.score_reads)
+    def _later_scorers(self) -> tuple[LaterScorer, ...]:
+        names = "tells_nodes_apart", "speaks", "group_nodes"
+        later = [plugin for plugin in self.score if Reads.CLUSTER in plugin.score_reads]
+        return tuple(LaterScorer(plugin, *(hint(plugin, name) for name in names)) for plugin in later)
 
-    @cached_property
-    def grouping_scorers(self) -> dict[str, GroupingScorePlugin]:
-        """Those that can score nodes by groups."""
-        return {plugin.name: plugin for plugin in self.score if isinstance(plugin, GroupingScorePlugin)}
+    def later_scorers_for(self, pod: PodInfo) -> list[LaterScorer]:
+        """Score plugins that read the cluster and may tell nodes apart for such pods."""
+        return [it for it in self._later_scorers if it.tells_nodes_apart is None or it.tells_nodes_apart(pod)]
 
     @cached_property
     def pre_scorers(self) -> dict[str, PreScorePlugin]:
         return {plugin.name: plugin for plugin in self.pre_score}
 
 
-def _parts_of(plugin: object) -> PodParts | None:
-    """None: anything in its shape."""
-    parts: PodParts | None = getattr(plugin, "pod_parts", None)
-    return parts
+def _signers(plugins: Iterable[object]) -> tuple[Signer, ...]:
+    """One for each way of looking at pods; one that sees everything stands for all."""
+    signers = dict.fromkeys(hint(plugin, "sign_pod") or sign_shape for plugin in plugins)
+    return (sign_shape,) if sign_shape in signers else tuple(signers)
 
 
 def _other_nodes(plugin: object) -> OtherNodes | None:
     """None: anything."""
-    other_nodes: OtherNodes | None = getattr(plugin, "other_nodes", None)
+    other_nodes: OtherNodes | None = hint(plugin, "other_nodes")
     return other_nodes
 
 

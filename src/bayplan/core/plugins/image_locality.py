@@ -18,7 +18,7 @@ from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads
-from bayplan.core.framework.speed_hints import OtherNodes, PodParts
+from bayplan.core.framework.speed_hints import OtherNodes, sign_constraints
 from bayplan.core.release import Release
 from bayplan.core.snapshot import View
 from bayplan.model.pod import PodSpec
@@ -35,7 +35,7 @@ class ImageLocality:
 
     name: ClassVar[str] = "ImageLocality"
     score_reads: ClassVar[Reads] = Reads.NODE
-    pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    sign_pod = staticmethod(sign_constraints)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.IMAGES
 
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:

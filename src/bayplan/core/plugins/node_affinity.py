@@ -37,7 +37,7 @@ from bayplan.core.framework.contract import (
     default_normalize,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.speed_hints import OtherNodes, PodParts
+from bayplan.core.framework.speed_hints import OtherNodes, sign_constraints
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
@@ -63,7 +63,7 @@ class NodeAffinity:
     scores_unprepared: ClassVar[bool] = True
     reads: ClassVar[Reads] = Reads.NODE
     score_reads: ClassVar[Reads] = Reads.NODE
-    pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    sign_pod = staticmethod(sign_constraints)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def __init__(self, args: NodeAffinityArgs | None = None) -> None:

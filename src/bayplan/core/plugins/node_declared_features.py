@@ -21,7 +21,7 @@ from bayplan.core.framework.contract import (
     Ready,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.speed_hints import OtherNodes, PodParts
+from bayplan.core.framework.speed_hints import OtherNodes, sign_constraints
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import is_same_pod, on
 from bayplan.core.snapshot import View
@@ -43,7 +43,7 @@ class NodeDeclaredFeatures:
     name: ClassVar[str] = "NodeDeclaredFeatures"
     without_pre_filter: ClassVar[str] = 'error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found'
     reads: ClassVar[Reads] = Reads.NODE
-    pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    sign_pod = staticmethod(sign_constraints)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:

@@ -19,7 +19,7 @@ from bayplan.core.framework.contract import (
     Ready,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.speed_hints import OtherNodes, PodParts
+from bayplan.core.framework.speed_hints import OtherNodes, sign_constraints
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
@@ -32,7 +32,7 @@ class NodeName:
 
     name: ClassVar[str] = "NodeName"
     reads: ClassVar[Reads] = Reads.NODE
-    pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    sign_pod = staticmethod(sign_constraints)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:

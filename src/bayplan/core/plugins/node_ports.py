@@ -21,7 +21,7 @@ from bayplan.core.framework.contract import (
     Ready,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.speed_hints import OtherNodes, PodParts
+from bayplan.core.framework.speed_hints import OtherNodes, sign_constraints
 from bayplan.core.framework.verdict import Status, unschedulable
 from bayplan.core.plugins.requeue_rules import has_place, on
 from bayplan.core.snapshot import View
@@ -44,7 +44,7 @@ class NodePorts:
     name: ClassVar[str] = "NodePorts"
     without_pre_filter: ClassVar[str] = 'reading "PreFilterNodePorts" from cycleState: not found'
     reads: ClassVar[Reads] = Reads.USAGE
-    pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    sign_pod = staticmethod(sign_constraints)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:  # noqa: ARG002

@@ -23,7 +23,7 @@ from bayplan.core.framework.contract import (
     Reads,
     Skip,
 )
-from bayplan.core.framework.speed_hints import OtherNodes, PodParts
+from bayplan.core.framework.speed_hints import OtherNodes, sign_requests
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import (
     Amounts,
@@ -52,7 +52,7 @@ class NodeResourcesBalancedAllocation:
     name: ClassVar[str] = "NodeResourcesBalancedAllocation"
     prepares_scores_itself: ClassVar[bool] = True
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
-    pod_parts: ClassVar[PodParts] = PodParts.REQUESTS
+    sign_pod = staticmethod(sign_requests)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
     stays_in_range: ClassVar[bool] = True
     follows_requests: ClassVar[bool] = True

@@ -52,7 +52,7 @@ from bayplan.core.framework.contract import (
     Ready,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.speed_hints import OtherNodes, PodParts
+from bayplan.core.framework.speed_hints import OtherNodes, sign_requests
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import (
@@ -123,7 +123,7 @@ class NodeResourcesFit:
     looks_up: ClassVar[frozenset[str]] = frozenset({"ResourceClaim", "DeviceClass", "ResourceSlice"})
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
-    pod_parts: ClassVar[PodParts] = PodParts.REQUESTS
+    sign_pod = staticmethod(sign_requests)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
     stays_in_range: ClassVar[bool] = True
     follows_requests: ClassVar[bool] = True

@@ -17,7 +17,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.contract import Reads
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.speed_hints import OtherNodes, PodParts
+from bayplan.core.framework.speed_hints import OtherNodes, sign_constraints
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import is_same_pod, on
 from bayplan.core.snapshot import View
@@ -36,7 +36,7 @@ class NodeUnschedulable:
 
     name: ClassVar[str] = "NodeUnschedulable"
     reads: ClassVar[Reads] = Reads.NODE
-    pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    sign_pod = staticmethod(sign_constraints)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:

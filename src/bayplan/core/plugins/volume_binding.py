@@ -32,7 +32,6 @@ from bayplan.core.framework.contract import (
     Skip,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.csi_migration import (
     TranslationError,
@@ -127,7 +126,7 @@ class PodVolumes:
     provisioned: tuple[PersistentVolumeClaim, ...]
 
 
-class VolumeBinding(SelectiveScorePlugin):
+class VolumeBinding:
     """Filters nodes by where the pod's claims are, or can be, bound."""
 
     name: ClassVar[str] = NAME

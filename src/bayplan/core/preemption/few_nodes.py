@@ -16,7 +16,7 @@ from bayplan.core.columns import row_array
 from bayplan.core.columns.loops import FIT_CODES, TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.contract import SKIP, Reads
-from bayplan.core.framework.speed_hints import CompiledFilter
+from bayplan.core.framework.speed_hints import hint
 from bayplan.core.preemption.budgets import covering
 from bayplan.core.preemption.candidates import by_importance
 from bayplan.core.preemption.select import PRIORITY_OFFSET
@@ -46,8 +46,8 @@ def demands_alone(filtered: Filtered) -> Demands | None:
     *others, last = [position for position, state in enumerate(filtered.states) if state is not SKIP] or [-1]
     if last < 0 or any(filtered.plugins[position].reads != Reads.NODE for position in others):
         return None
-    plugin = filtered.plugins[last]
-    rule = plugin.filter_rule(filtered.states[last]) if isinstance(plugin, CompiledFilter) else None
+    rule_of = hint(filtered.plugins[last], "filter_rule")
+    rule = rule_of(filtered.states[last]) if rule_of is not None else None
     return Demands(last, cast(Any, rule.amounts)) if rule is not None and rule.number == FIT_CODES else None
 
 

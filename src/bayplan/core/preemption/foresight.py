@@ -1,7 +1,7 @@
 """Candidates where filters that read the cluster have a say: kept ones, and what these filters foresee.
 
 What local filters make of a node's dry run is kept row by row, in a `Candidacy`. Filters that read the cluster foresee
-for most nodes what they say whichever pods leave (see `ForesightPlugin`): if they let the pod pass, what is kept
+for most nodes what they say whichever pods leave (see `SpeedHints.foresee`): if they let the pod pass, what is kept
 stands; if they reject it, no room helps. Only nodes where their answer depends on which pods leave are tried again for
 each pod, or when their pods have changed if it depends on nothing else. The answers equal those of a full search; as
 with a `Candidacy`, there is no record of how they came about.
@@ -24,7 +24,7 @@ from bayplan.core.framework.contract import SKIP, State
 from bayplan.core.framework.speed_hints import (
     OWN_PODS_DECIDE,
     UNFORESEEN,
-    ForesightPlugin,
+    SpeedHints,
 )
 from bayplan.core.framework.verdict import Status
 from bayplan.core.preemption.candidacy import CANDIDATE, NOT_TRIED, STILL_FAILING, UNHARMED, Candidacy, cheapest
@@ -91,7 +91,7 @@ class FurtherFilters:
         for position, (plugin, state) in enumerate(zip(self.filtered.plugins, states, strict=True)):
             if state is SKIP:
                 continue
-            codes = cast(ForesightPlugin, plugin).foresee(state, view, priority)
+            codes = cast(SpeedHints, plugin).foresee(state, view, priority)
             found.codes[(found.codes == OWN_PODS_DECIDE) & (codes != 0)] = UNFORESEEN  # not they alone
             decided = np.flatnonzero((found.rejected_by == PASSED) & (codes != 0))
             found.rejected_by[decided] = position

@@ -27,7 +27,8 @@ class CertainMisfits:
         rows = list(cache.pods.rows_by_key.values())
         self._lowest = min(cache.pods.priorities[rows].tolist(), default=None)
         self._allowed: dict[int, BoolArray | None] = {}  # by constraints: (nodes,); None: not known
-        self._roomy: dict[int, tuple[tuple[int, int], RowArray]] = {}  # by demands: when they were looked at, and rows
+        #: By constraints and requests: when nodes were looked at, and rows.
+        self._roomy: dict[tuple[int, int], tuple[tuple[int, int], RowArray]] = {}
 
     def is_sure(self, pod: PodInfo, without: str = "") -> bool:
         """Whether no node takes the pod, nor would if that one were gone. No claim is made for the pod."""
@@ -42,9 +43,9 @@ class CertainMisfits:
 
     def _roomy_rows(self, pod: PodInfo) -> RowArray | None:
         """Nodes that its constraints allow and that have room, as they are now; None: nobody knows."""
-        nodes, serial = self._cache.nodes, pod.shape.demands_serial
+        nodes, key = self._cache.nodes, (pod.shape.constraints_serial, pod.shape.requests_serial)
         now = nodes.usage_changes.position, nodes.spec_changes.position
-        known = self._roomy.get(serial)
+        known = self._roomy.get(key)
         if known is not None and known[0] == now:
             return known[1]
         allowed = self._allowed_nodes(pod)
@@ -57,7 +58,7 @@ class CertainMisfits:
             if asked > 0:
                 roomy &= nodes.allocatable[:, column] - nodes.requested[:, column] >= asked
         rows = roomy.nonzero()[0]
-        self._roomy[serial] = now, rows
+        self._roomy[key] = now, rows
         return rows
 
     def _allowed_nodes(self, pod: PodInfo) -> BoolArray | None:

@@ -33,7 +33,6 @@ from bayplan.core.framework.contract import (
     default_normalize,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.dynamic_resources.allocation import AllocationError, Search
 from bayplan.core.plugins.dynamic_resources.binding_conditions import (
@@ -104,7 +103,7 @@ STATE_NOT_FOUND = "not found"
 NOT_AVAILABLE_REASON = "resourceclaim not available on the node"
 
 
-class DynamicResources(SelectiveScorePlugin):
+class DynamicResources:
     """Filters and scores nodes by the devices they can give."""
 
     name: ClassVar[str] = DYNAMIC_RESOURCES

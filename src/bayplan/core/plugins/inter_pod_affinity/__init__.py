@@ -22,7 +22,6 @@ from bayplan.core.framework.contract import (
     Skip,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.inter_pod_affinity import complete_hints, filtering, hints, scoring
 from bayplan.core.plugins.inter_pod_affinity.filtering import FilterState
@@ -44,7 +43,7 @@ FAILURES = {
 DEFAULT_ARGS = InterPodAffinityArgs()
 
 
-class InterPodAffinity(SelectiveScorePlugin):
+class InterPodAffinity:
     """Keeps required terms, the pod's and those of the pods that run, and prefers what they all prefer."""
 
     name: ClassVar[str] = "InterPodAffinity"

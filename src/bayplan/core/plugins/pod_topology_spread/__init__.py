@@ -22,7 +22,6 @@ from bayplan.core.framework.contract import (
     Skip,
 )
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.speed_hints import SelectiveScorePlugin
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.pod_topology_spread import filtering, hints, scoring
 from bayplan.core.plugins.pod_topology_spread.constraints import (
@@ -45,7 +44,7 @@ REASON_SKEW = "node(s) didn't match pod topology spread constraints"
 REASON_LACKS_KEY = f"{REASON_SKEW} (missing required label)"
 
 
-class PodTopologySpread(SelectiveScorePlugin):
+class PodTopologySpread:
     """Rejects nodes whose domain is too full already, and prefers those in the emptier ones."""
 
     name: ClassVar[str] = "PodTopologySpread"

@@ -1,44 +1,38 @@
-"""The rule about what of a pod a plugin looks at: pods that differ in nothing else get the same answers.
+"""The rule about what a plugin looks at in a pod: pods with equal signatures get the same answers.
 
-Answers of plugins that declare `pod_parts` are shared by all pods that agree in these parts.
+The core shares answers of plugins with `sign_pod` among such pods, and compares nothing. So each pod that waits is
+changed here and there, and where the signature stays as it was, the answers must, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from random import Random
+from types import MappingProxyType
+from typing import Final
 
-from bayplan.core.framework.speed_hints import PodParts
+from bayplan.core.framework.speed_hints import Signer, hint
 from bayplan.model.meta import OwnerReference
 from bayplan.model.pod import Container, Pod
 from bayplan.testing.asking import case_of, require
 from bayplan.testing.plugin_rules import Trial
 
 
-def looks_at_the_parts_it_says(trial: Trial) -> None:
-    parts: PodParts | None = getattr(trial.plugin, "pod_parts", None)
-    if parts is None:
+def looks_at_what_it_signs(trial: Trial) -> None:
+    sign: Signer | None = hint(trial.plugin, "sign_pod")
+    if sign is None:
         return
     for case, pod in zip(trial.cases(), trial.scene.waiting, strict=True):
         said = trial.transcript(case)
-        for what, change in _changes_outside(parts).items():
+        for what, change in _CHANGES.items():
             other = deepcopy(pod)
             change(other, trial.rng())
+            if sign(case.info) != sign(case.cache.info(other)):
+                continue
             heard = trial.transcript(case_of(trial.scene.objects, other))
             for (point, answer), (_, answer_to_other) in zip(said, heard, strict=True):
-                require(answer == answer_to_other, "pod parts", f"it answers differently at {point} for other {what}")
-
-
-def _changes_outside(parts: PodParts) -> dict[str, Callable[[Pod, Random], None]]:
-    changes: dict[str, Callable[[Pod, Random], None]] = {
-        "labels, owner, volumes and terms about other pods": _change_the_rest
-    }
-    if PodParts.REQUESTS not in parts:
-        changes["requests"] = _change_requests
-    if PodParts.CONSTRAINTS not in parts:
-        changes["constraints"] = _drop_constraints
-    return changes
+                require(answer == answer_to_other, "signature", f"it answers differently at {point} for other {what}")
 
 
 def _change_the_rest(pod: Pod, rng: Random) -> None:
@@ -67,3 +61,12 @@ def _drop_constraints(pod: Pod, rng: Random) -> None:  # noqa: ARG001
 
 def _containers(pod: Pod) -> list[Container]:
     return [*pod.spec.containers, *pod.spec.init_containers]
+
+
+_CHANGES: Final[Mapping[str, Callable[[Pod, Random], None]]] = MappingProxyType(
+    {
+        "labels, owner, volumes and terms about other pods": _change_the_rest,
+        "requests": _change_requests,
+        "constraints": _drop_constraints,
+    }
+)
