@@ -251,9 +251,10 @@ def _load_cluster(
 ) -> Cluster:
     if not given.objects and not templates and not any(brought):
         raise click.UsageError("There is nothing to simulate: the input has no objects.")
-    taken = [obj.metadata.name for obj in given.objects if isinstance(obj, Node)]
-    objects = [*given.objects, *nodes_like(templates, taken)]
     recorded_version, (trace, recorded) = given.kubernetes_version, brought
+    there = [*given.objects, *(() if recorded is None else recorded.objects)]
+    taken = [obj.metadata.name for obj in there if isinstance(obj, Node)]
+    objects = [*given.objects, *nodes_like(templates, taken)]
     if recorded is not None:
         objects = recorded.joined_to(objects)
         recorded_version = recorded_version or recorded.kubernetes_version

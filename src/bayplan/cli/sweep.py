@@ -85,7 +85,14 @@ def command(
         if out is not None:
             note(f"interrupted; the runs that are done are in {out}: go on with --resume")
         return EXIT_INTERRUPTED
+    _note_unknown(given.measures, result)
     return _show(result, bounds, output, report)
+
+
+def _note_unknown(measures: Sequence[str], result: SweepResult) -> None:
+    for name in measures if result.figures else ():
+        if name not in result.figures:
+            note(f"measures: no run has a figure {name}{did_you_mean(near(name, result.figures))}")
 
 
 def _engine(name: str, processes: int | None, address: str | None) -> Engine:

@@ -83,6 +83,14 @@ def test_combinations_that_are_invalid_are_rows(bayplan: Bayplan) -> None:
     assert none.first_line.endswith("All failed.")
 
 
+def test_a_measure_that_no_run_has(bayplan: Bayplan) -> None:
+    changed("seed: 1..6", "seed: [1]")
+    Path("sweep.yaml").write_text(Path("sweep.yaml").read_text() + "measures: [pods.preemptd, pods.placed]\n")
+    outcome = bayplan("sweep", "sweep.yaml")
+    assert outcome.code == 0
+    assert "note: measures: no run has a figure pods.preemptd; did you mean pods.preempted" in outcome.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

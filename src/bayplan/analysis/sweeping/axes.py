@@ -10,7 +10,8 @@
     pool.NAME.FIELD         a field of a NodePool: pool.spot.max
     autoscaler.FIELD        a field of the Autoscaler: autoscaler.expander
     nodes, nodes.TEMPLATE   nodes to add: `8cpu,32Gi=5`, or as many of a template as the value says
-    timeline, trace, until, wakeups, trace.shrink …   as `simulate` and `load_trace` take them
+    timeline, trace, recording, until, wakeups        as `simulate` takes them
+    trace.shrink …, recording.nodes                   as `load_trace` and `load_recording` take them
 
 Takes names and values; refuses names that do not exist. Does not know how values are combined.
 """
@@ -23,6 +24,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bayplan.analysis.sweeping.setting_values import check_value
 from bayplan.config.faults import CONFIGURATION_KIND
 from bayplan.config.schema import API_VERSION
 from bayplan.model.errors import Fault, InvalidObject
@@ -31,8 +33,9 @@ from bayplan.model.near_matches import did_you_mean, near
 SEED: Final = "seed"
 CONFIG: Final = "config"
 DEFAULT_CONFIG: Final = "default"
-_TRACE_OPTIONS = ("shrink", "stretch", "repeat", "departures", "nodes")
-_PLAIN = (SEED, CONFIG, "kubernetesVersion", "nodes", "timeline", "trace", "until", "wakeups")
+TRACE_OPTIONS: Final = ("shrink", "stretch", "repeat", "departures", "nodes")
+RECORDING_OPTIONS: Final = ("nodes",)
+_PLAIN = (SEED, CONFIG, "kubernetesVersion", "nodes", "timeline", "trace", "recording", "until", "wakeups")
 _PREFIXES = (
     "config.",
     "weight.",
@@ -41,7 +44,8 @@ _PREFIXES = (
     "nodes.",
     "pool.",
     "autoscaler.",
-    *(f"trace.{name}" for name in _TRACE_OPTIONS),
+    *(f"trace.{name}" for name in TRACE_OPTIONS),
+    *(f"recording.{name}" for name in RECORDING_OPTIONS),
 )
 _STEP = re.compile(r"([^.\[\]]+)((?:\[\d+\])*)(?:\.|$)")
 
@@ -101,6 +105,8 @@ def _axis(name: str, given: Any) -> Axis:
         raise ValueError("has no values")
     if name == SEED and not all(isinstance(seed, int) and not isinstance(seed, bool) for seed in values):
         raise ValueError("seeds are whole numbers")
+    for value in values:
+        check_value(name, value)
     labels = [label_of(value) for value in values]
     twice = next((label for place, label in enumerate(labels) if label in labels[:place]), None)
     if twice is not None:
@@ -114,6 +120,7 @@ def _bounded(name: str, given: Mapping[str, Any]) -> Axis:
         raise ValueError(f"from must be a number less than to, not {low!r} and {high!r}")
     if given.get("log") and low <= 0:
         raise ValueError("from must be greater than 0 for log")
+    check_value(name, low)
     is_whole = isinstance(low, int) and isinstance(high, int)
     if name == SEED:
         return Axis(name, tuple(range(low, high + 1)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ from bayplan.analysis.simulation.inputs.digest import inputs_mark
 from bayplan.analysis.simulation.inputs.node_templates import nodes_like
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.analysis.simulation.inputs.traces import Trace, load_trace
+from bayplan.analysis.simulation.replaying.recorded_life import RecordedLife, load_recording
 from bayplan.analysis.sweeping.axes import CONFIG, DEFAULT_CONFIG, changes_config, label_of, with_setting
 from bayplan.analysis.sweeping.design import Design, Point
 from bayplan.analysis.sweeping.pool_settings import AUTOSCALER, POOL, with_pool_settings
@@ -29,16 +30,19 @@ from bayplan.config.document import read_document
 from bayplan.config.faults import ConfigFaults
 from bayplan.config.loading import ConfigSource, load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.config.releases import KubernetesRelease, UnknownReleaseError, release_named
-from bayplan.core.framework.requeue import Wakeups
+from bayplan.config.releases import KubernetesRelease, UnknownReleaseError, choose_release, release_named
 from bayplan.model.durations import parse_span
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.kinds import Object
 from bayplan.model.near_matches import did_you_mean, near
 from bayplan.model.node import Node
 from bayplan.model.time_units import SECOND
 from bayplan.worlds.delays import Latencies
 
+#: A trace or a recording.
+_GivenT = TypeVar("_GivenT")
 _OF_POOLS = (POOL, AUTOSCALER)
+_OF_SOURCES = ("trace.", "recording.")
 #: What a fault says if an axis names something that no configuration has.
 _UNKNOWN = ("unknown field", "not found", "does not exist", "unknown plugin", "there is no")
 
@@ -51,11 +55,14 @@ class Base:
     timeline: Any = None  # a file, or plans
     trace: Any = None  # as `load_trace` takes it, or a Trace
     trace_options: Mapping[str, Any] | None = None
+    recording: Any = None  # a path, or a RecordedLife
+    recording_options: Mapping[str, Any] | None = None
     nodes: Any = None
     config: ConfigSource = None
     feature_gates: Mapping[str, bool] | None = None
     until: float | str | None = None
     wakeups: str | None = None
+    has_version: bool = True  # else the scheduler is that of a recording's cluster
 
 
 class Preparation:
@@ -67,12 +74,13 @@ class Preparation:
         self._configs: dict[str, dict[str, Any]] = {}
         self._timelines: dict[str, Sequence[Plan]] = {}
         self._traces: dict[str, Trace] = {}
+        self._recordings: dict[str, RecordedLife] = {}
         self._nodes: dict[str, Sequence[Node]] = {}
         self._check_axes()
         # Whatever a point names is read now, so that no run fails for want of a file.
         for point in design.points:
             self.spec(point, design.seeds[0])
-        self.story = Story(base.cluster, self._timelines, self._traces, self._nodes)
+        self.story = Story(base.cluster, self._timelines, self._traces, self._nodes, self._recordings)
         self._inputs = self._mark()
         self.names = [spec.name(self._inputs) for _, spec in self._specs()]
 
@@ -92,6 +100,7 @@ class Preparation:
         """Raises InvalidObject for files that cannot be read."""
         base = self._base
         refused = ""
+        recording = self._recording_key(point)
         config, name = self._config(point.get(CONFIG, base.config))
         for axis, value in point.items():
             if changes_config(axis):
@@ -104,12 +113,11 @@ class Preparation:
             config=config,
             config_name=name,
             feature_gates={**(base.feature_gates or {}), **_below("gate.", point)},
-            kubernetes_version=release_named(str(point["kubernetesVersion"])).version
-            if "kubernetesVersion" in point
-            else None,
-            nodes=self._nodes_key(point),
+            kubernetes_version=self._version(point, recording),
+            nodes=self._nodes_key(point, recording),
             timeline=self._timeline_key(point.get("timeline", base.timeline)),
             trace=self._trace_key(point),
+            recording=recording,
             until_ns=_nanoseconds(point.get("until", base.until)),
             wakeups=point.get("wakeups", base.wakeups),
             pools={axis: value for axis, value in point.items() if axis.startswith(_OF_POOLS)},
@@ -135,31 +143,59 @@ class Preparation:
             if str(given) not in self._timelines:
                 self._timelines[str(given)] = load_timeline(given)
             return str(given)
-        self._timelines["given"] = list(given)
-        return "given"
+        plans = list(given)
+        key = f"given {inputs_mark((), plans, None, Latencies())}"
+        self._timelines[key] = plans
+        return key
 
     def _trace_key(self, point: Point) -> str:
         given = point.get("trace", self._base.trace)
         if given is None or given == DEFAULT_CONFIG:
             return ""
         if isinstance(given, Trace):
-            self._traces["given"] = given
-            return "given"
-        options = {**(self._base.trace_options or {}), **_below("trace.", point)}
-        key = f"{given} {msgspec.json.encode(options).decode()}" if options else str(given)
+            return _kept(self._traces, given)
+        key, options = _with_options(given, self._base.trace_options, _below("trace.", point))
         if key not in self._traces:
             self._traces[key] = load_trace(str(given), **options)
         return key
 
-    def _nodes_key(self, point: Point) -> str:
+    def _recording_key(self, point: Point) -> str:
+        given = point.get("recording", self._base.recording)
+        if given is None or given == DEFAULT_CONFIG:
+            return ""
+        if isinstance(given, RecordedLife):
+            return _kept(self._recordings, given)
+        key, options = _with_options(given, self._base.recording_options, _below("recording.", point))
+        if key not in self._recordings:
+            self._recordings[key] = load_recording(str(given), **options)
+        return key
+
+    def _version(self, point: Point, recording: str) -> str | None:
+        if "kubernetesVersion" in point:
+            return release_named(str(point["kubernetesVersion"])).version
+        if not recording or self._base.has_version:
+            return None
+        try:
+            return choose_release(None, self._recordings[recording].kubernetes_version).release.version
+        except UnknownReleaseError as error:
+            raise InvalidObject([Fault(recording, "", "kubernetesVersion", str(error))]) from error
+
+    def _nodes_key(self, point: Point, recording: str) -> str:
         given = point.get("nodes", self._base.nodes) or ()
         wanted = [given] if isinstance(given, str) else list(given)
         wanted += [f"{template}={count}" for template, count in _below("nodes.", point).items() if count != 0]
-        key = " ".join(wanted)
-        if key and key not in self._nodes:
-            taken = [obj.metadata.name for obj in self._base.cluster.objects if isinstance(obj, Node)]
+        if not wanted:
+            return ""
+        key = " ".join([*wanted, f"beside {recording}"] if recording else wanted)
+        if key not in self._nodes:
+            there = self._objects_with(recording)
+            taken = [obj.metadata.name for obj in there if isinstance(obj, Node)]
             self._nodes[key] = nodes_like(wanted, taken, option="nodes")
         return key
+
+    def _objects_with(self, recording: str) -> list[Object]:
+        objects = self._base.cluster.objects
+        return self._recordings[recording].joined_to(objects) if recording else objects
 
     def _mark(self) -> str:
         """Of everything that specs only name, and of the program that decides."""
@@ -174,6 +210,7 @@ class Preparation:
                 name: inputs_mark([*trace.classes, *trace.nodes], (), trace.arrivals, Latencies())
                 for name, trace in self._traces.items()
             },
+            "recordings": {name: life.mark() for name, life in self._recordings.items()},
             "nodes": {name: inputs_mark(nodes, (), None, Latencies()) for name, nodes in self._nodes.items()},
         }
         return msgspec.json.encode(parts, order="sorted").decode()
@@ -188,16 +225,11 @@ class Preparation:
             if changes_config(axis.name):
                 faults += self._config_faults(axis.name, some, releases)
             elif axis.name.startswith("gate."):
-                faults += self._gate_faults(axis.name, axis.values, releases)
+                faults += self._gate_faults(axis.name, releases)
             elif axis.name.startswith(_OF_POOLS):
                 faults += self._pool_faults(axis.name, some)
-            elif axis.name == "wakeups":
-                known = [wakeups.value for wakeups in Wakeups]
-                faults += [
-                    self._fault(axis.name, f"must be one of {', '.join(known)}, not {value!r}")
-                    for value in axis.values
-                    if value not in known
-                ]
+            elif axis.name.startswith(_OF_SOURCES):
+                faults += self._source_faults(axis.name)
         if faults:
             raise InvalidObject(faults)
 
@@ -231,7 +263,7 @@ class Preparation:
     def _pool_faults(self, axis: str, value: Any) -> list[Fault]:
         """Only of what does not exist, as with configurations."""
         try:
-            with_pool_settings(self._base.cluster.objects, {axis: value})
+            with_pool_settings(self._objects_with(self._recording_key(self.design.points[0])), {axis: value})
         except InvalidObject as error:
             unknown = [fault for fault in error.faults if any(word in fault.message for word in _UNKNOWN)]
             return [self._fault(axis, ": ".join(filter(None, (fault.field, fault.message)))) for fault in unknown]
@@ -239,9 +271,13 @@ class Preparation:
             return [self._fault(axis, str(error))]
         return []
 
-    def _gate_faults(self, axis: str, values: Sequence[Any], releases: Sequence[KubernetesRelease]) -> list[Fault]:
-        if wrong := [value for value in values if not isinstance(value, bool)]:
-            return [self._fault(axis, f"must be true or false, not {wrong[0]!r}")]
+    def _source_faults(self, axis: str) -> list[Fault]:
+        source = axis.partition(".")[0]
+        if getattr(self._base, source) is not None or any(other.name == source for other in self.design.axes):
+            return []
+        return [self._fault(axis, f"there is no {source} in base or axes")]
+
+    def _gate_faults(self, axis: str, releases: Sequence[KubernetesRelease]) -> list[Fault]:
         gate = axis.removeprefix("gate.")
         if any(gate in release.gates for release in releases):
             return []
@@ -250,6 +286,19 @@ class Preparation:
 
     def _fault(self, axis: str, message: str) -> Fault:
         return Fault(self._source, "", f"axes.{axis}", message)
+
+
+def _kept(known: dict[str, _GivenT], given: _GivenT) -> str:
+    """The key of what a caller has read already."""
+    key = next((key for key, each in known.items() if each is given), f"given {len(known)}")
+    known[key] = given
+    return key
+
+
+def _with_options(given: Any, options: Mapping[str, Any] | None, of_point: Mapping[str, Any]) -> tuple[str, Any]:
+    """A key that is equal for the same source with the same options, and the options."""
+    together = {**(options or {}), **of_point}
+    return (f"{given} {msgspec.json.encode(together).decode()}" if together else str(given)), together
 
 
 def _below(prefix: str, point: Point) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import msgspec
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.inputs.commands import Plan
 from bayplan.analysis.simulation.inputs.traces import Trace
+from bayplan.analysis.simulation.replaying.recorded_life import RecordedLife
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_format import Cause, Run
 from bayplan.analysis.simulation.running import Options, Simulation
@@ -38,6 +39,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     nodes: str
     timeline: str
     trace: str
+    recording: str
     until_ns: int | None
     wakeups: str | None
     pools: dict[str, Any] = {}  # settings of NodePools and of the Autoscaler, by axis
@@ -56,12 +58,13 @@ class Story:
     timelines: Mapping[str, Sequence[Plan]]
     traces: Mapping[str, Trace]
     nodes: Mapping[str, Sequence[Node]]
-    _clusters: dict[tuple[str, str, str, bytes], Cluster] = field(default_factory=dict)
+    recordings: Mapping[str, RecordedLife]
+    _clusters: dict[tuple[str, str, str, str, bytes], Cluster] = field(default_factory=dict)
 
     def cluster_for(self, spec: RunSpec) -> Cluster:
-        """Made once for runs that differ in neither nodes, pools, trace nor version."""
+        """Made once for runs that differ in neither nodes, pools, trace, recording nor version."""
         version = spec.kubernetes_version or self.cluster.kubernetes_version
-        key = (spec.nodes, spec.trace, version, msgspec.json.encode(spec.pools, order="sorted"))
+        key = (spec.nodes, spec.trace, spec.recording, version, msgspec.json.encode(spec.pools, order="sorted"))
         if key not in self._clusters:
             self._clusters.clear()  # a sweep goes through its axes in order, so that the others are done
             self._clusters[key] = self._joined(spec, version)
@@ -69,9 +72,12 @@ class Story:
 
     def _joined(self, spec: RunSpec, version: str) -> Cluster:
         base = self.cluster
-        if not spec.nodes and not spec.trace and not spec.pools and version == base.kubernetes_version:
+        named = spec.nodes or spec.trace or spec.recording or spec.pools
+        if not named and version == base.kubernetes_version:
             return base
         objects = [*base.objects, *self.nodes.get(spec.nodes, ())]
+        if spec.recording:
+            objects = self.recordings[spec.recording].joined_to(objects)
         if spec.trace:
             objects = self.traces[spec.trace].joined_to(objects)
         if spec.pools:
@@ -115,7 +121,9 @@ def simulated(story: Story, spec: RunSpec) -> SimulationResult:
         feature_gates=spec.feature_gates,
     )
     arrivals = story.traces[spec.trace].arrivals if spec.trace else None
-    return Simulation(story.cluster_for(spec), story.timelines.get(spec.timeline, ()), options, arrivals).run()
+    recorded = story.recordings[spec.recording] if spec.recording else None
+    plans = story.timelines.get(spec.timeline, ())
+    return Simulation(story.cluster_for(spec), plans, options, arrivals, recorded=recorded).run()
 
 
 def run_digest(run: Run) -> str:
@@ -127,9 +135,10 @@ def figures_of(run: Run) -> dict[str, float]:
     """Every number of the summary by its path, and a few of the whole run."""
     summary = msgspec.to_builtins(run.summary)
     evictions = {f"evictions.{cause.value}": summary["evictions"].get(cause.value, 0) for cause in Cause}
+    fidelity = {} if run.fidelity is None else {"fidelity": msgspec.to_builtins(run.fidelity)}
     del summary["evictionsByPreemptor"], summary["evictions"]
     return {
-        **_flat("", summary),
+        **_flat("", {**summary, **fidelity}),
         **evictions,
         "preemptions": len(run.preemptions),
         "chains": len(run.chains),

@@ -4,6 +4,7 @@
       files: [cluster/]             # also a dump; relative to this file
       timeline: story.yaml
       trace: csv:arrivals.csv       # with traceOptions: {shrink: 0.1}
+      recording: week.rec           # with recordingOptions: {nodes: false}
       nodes: ["8cpu,32Gi=5"]
       config: packed.yaml
       featureGates: {SomeGate: true}
@@ -28,9 +29,10 @@ from pathlib import Path
 from typing import Any
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.sweeping.axes import DEFAULT_CONFIG, read_axes
+from bayplan.analysis.sweeping.axes import DEFAULT_CONFIG, RECORDING_OPTIONS, TRACE_OPTIONS, read_axes
 from bayplan.analysis.sweeping.design import Design, design, read_sampling
 from bayplan.analysis.sweeping.preparing import Base
+from bayplan.analysis.sweeping.setting_values import check_value
 from bayplan.config.releases import UnknownReleaseError
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.near_matches import did_you_mean, near
@@ -43,6 +45,8 @@ _BASE = (
     "timeline",
     "trace",
     "traceOptions",
+    "recording",
+    "recordingOptions",
     "nodes",
     "config",
     "featureGates",
@@ -50,6 +54,12 @@ _BASE = (
     "until",
     "wakeups",
 )
+#: Fields with settings of their own, and which; None: checked elsewhere.
+_OPTIONS = {"traceOptions": TRACE_OPTIONS, "recordingOptions": RECORDING_OPTIONS, "featureGates": None}
+#: How axes with these settings begin.
+_AXES = {"traceOptions": "trace", "recordingOptions": "recording", "featureGates": "gate"}
+#: Each of these can be all there is.
+_CAN_BE_ALL = ("nodes", "trace", "recording")
 _TRACE_FILES = ("openb:", "csv:", "azure:", "simkube:")
 
 
@@ -74,11 +84,11 @@ def read_sweep(path: str) -> SweepFile:
         raise InvalidObject([Fault(path, "", "measures", "expected a list of figures such as pods.preempted")])
     folder = Path(path).parent
     located = {name: _located_values(str(name), values, folder) for name, values in axes.items()}
-    baseline = {
-        name: _located_value(str(name), value, folder) for name, value in (document.get("baseline") or {}).items()
-    }
+    wanted = document.get("baseline") or {}
+    _check_fields(path, "baseline", wanted, None)
+    baseline = {name: _located_value(str(name), value, folder) for name, value in wanted.items()}
     planned = design(read_axes(located, path), read_sampling(document.get("sample"), path), baseline, path)
-    return SweepFile(_base(path, given, folder), planned, tuple(measures))
+    return SweepFile(_base(path, given, axes, folder), planned, tuple(measures))
 
 
 def _document(path: str) -> dict[str, Any]:
@@ -93,40 +103,71 @@ def _document(path: str) -> dict[str, Any]:
     return documents[0]
 
 
-def _check_fields(path: str, place: str, given: Any, known: tuple[str, ...]) -> None:
+def _check_fields(path: str, place: str, given: Any, known: tuple[str, ...] | None) -> None:
+    """Raises InvalidObject for what is not known; None: all names are."""
     if not isinstance(given, Mapping):
         raise InvalidObject([Fault(path, "", place, "expected an object")])
     faults = []
     for name in given:
-        if name not in known:
+        if known is not None and name not in known:
             hint = did_you_mean(near(str(name), known)) or f"; fields are {', '.join(known)}"
             faults.append(Fault(path, "", f"{place}.{name}".lstrip("."), f"unknown field{hint}"))
     if faults:
         raise InvalidObject(faults)
 
 
-def _base(path: str, given: Mapping[str, Any], folder: Path) -> Base:
+def _base(path: str, given: Mapping[str, Any], axes: Mapping[str, Any], folder: Path) -> Base:
     files = given.get("files") or []
     names = [files] if isinstance(files, str) else files
     found = read([str(folder / str(name)) for name in names]) if names else ReadResult()
-    if not names and not given.get("nodes") and not given.get("trace"):
-        raise InvalidObject([Fault(path, "", "base.files", "there is nothing to simulate: no files, nodes or trace")])
+    if not names and not any(given.get(name) or name in axes for name in _CAN_BE_ALL):
+        message = f"there is nothing to simulate: no files, {', '.join(_CAN_BE_ALL[:-1])} or {_CAN_BE_ALL[-1]}"
+        raise InvalidObject([Fault(path, "", "base.files", message)])
     version = given.get("kubernetesVersion")
     try:
         cluster = Cluster.of(found, None if version is None else str(version))
     except UnknownReleaseError as error:
         raise InvalidObject([Fault(path, "", "base.kubernetesVersion", str(error))]) from error
+    options = {field: _options(path, given, field, known) for field, known in _OPTIONS.items()}
+    _check_values(path, given, options)
     return Base(
         cluster,
         timeline=_located_value("timeline", given.get("timeline"), folder),
         trace=_located_value("trace", given.get("trace"), folder),
-        trace_options=given.get("traceOptions"),
+        trace_options=options["traceOptions"],
+        recording=_located_value("recording", given.get("recording"), folder),
+        recording_options=options["recordingOptions"],
         nodes=_located_value("nodes", given.get("nodes"), folder),
         config=_located_value("config", given.get("config"), folder),
-        feature_gates=given.get("featureGates"),
+        feature_gates=options["featureGates"],
         until=given.get("until"),
         wakeups=given.get("wakeups"),
+        has_version=version is not None or found.kubernetes_version is not None,
     )
+
+
+def _options(path: str, given: Mapping[str, Any], field: str, known: tuple[str, ...] | None) -> Mapping[str, Any]:
+    options = given.get(field) or {}
+    _check_fields(path, f"base.{field}", options, known)
+    return options
+
+
+def _check_values(path: str, given: Mapping[str, Any], options: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raises InvalidObject with all values that no run could use."""
+    values = [(name, name, value) for name, value in given.items()]
+    values += [
+        (f"{field}.{name}", f"{_AXES[field]}.{name}", value)
+        for field, of_field in options.items()
+        for name, value in of_field.items()
+    ]
+    faults = []
+    for field, axis, value in values:
+        try:
+            check_value(axis, value)
+        except ValueError as error:
+            faults.append(Fault(path, "", f"base.{field}", str(error)))
+    if faults:
+        raise InvalidObject(faults)
 
 
 def _located_values(name: str, values: Any, folder: Path) -> Any:
@@ -142,7 +183,7 @@ def _located_value(name: str, value: Any, folder: Path) -> Any:
     if name in ("timeline", "trace"):
         kind = next((each for each in _TRACE_FILES if value.startswith(each)), "")
         return f"{kind}{folder / value.removeprefix(kind)}"
-    if name == "config":
+    if name in ("config", "recording"):
         return str(folder / value)
     if name == "nodes":
         source, equals, number = value.rpartition("=")

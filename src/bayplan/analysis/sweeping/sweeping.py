@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.inputs.commands import Plan
 from bayplan.analysis.simulation.inputs.traces import Trace
+from bayplan.analysis.simulation.replaying.recorded_life import RecordedLife
 from bayplan.analysis.sweeping.axes import read_axes
 from bayplan.analysis.sweeping.design import design, read_sampling
 from bayplan.analysis.sweeping.local_engine import LocalEngine, Task
@@ -39,11 +40,12 @@ class Engine(Protocol):
 
 
 def sweep(
-    cluster: Cluster,
+    cluster: Cluster | None,
     axes: Mapping[str, Any],
     *,
     timeline: str | Path | Iterable[Plan] | None = None,
     trace: str | Trace | None = None,
+    recording: str | Path | RecordedLife | None = None,
     nodes: str | Sequence[str] = (),
     config: ConfigSource = None,
     feature_gates: GateSettings = None,
@@ -59,7 +61,7 @@ def sweep(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> SweepResult:
-    """Simulates the cluster under many settings, each with every seed. Raises InvalidObject for invalid input.
+    """Simulates a cluster under many settings, each with every seed. Raises InvalidObject for invalid input.
 
     Args:
         axes: name -> values: `{"seed": [1, 2, 3], "weight.NodeResourcesFit": [1, 10]}`; see the guide for all axes.
@@ -73,18 +75,21 @@ def sweep(
         out: a directory for the results, which become Parquet files as they come in.
         resume: do only the runs that the directory does not have, or that failed.
         progress: called after each run: runs done, in total, and failed.
-        timeline, trace, config, feature_gates, until, wakeups: as for `simulate`; an axis of the same name replaces it.
+        cluster, timeline, trace, recording, config, feature_gates, until, wakeups: as for `simulate`; an axis of the
+            same name replaces it.
         nodes: nodes to add, such as "8cpu,32Gi=5".
     """
     base = Base(
-        cluster,
+        Cluster([]) if cluster is None else cluster,
         timeline=timeline if isinstance(timeline, str | Path) else list(timeline) if timeline else None,
         trace=trace,
+        recording=recording,
         nodes=nodes,
         config=config,
         feature_gates=settings_of(feature_gates),
         until=until,
         wakeups=wakeups,
+        has_version=cluster is not None,
     )
     planned = design(read_axes(axes), read_sampling(sample), baseline)
     runner = engine_named(engine, processes, address) if isinstance(engine, str) else engine

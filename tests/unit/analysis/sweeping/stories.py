@@ -23,6 +23,7 @@ def urgent() -> list[Plan]:
     return [after(2, Apply(objects(pattern("urgent", "4", "high"))))]
 
 
-def prepared(axes: dict[str, Any], **base: Any) -> Preparation:
-    given = Base(story_cluster(), timeline=urgent(), until="5m", **base)
+def prepared(axes: dict[str, Any], base_cluster: Cluster | None = None, **base: Any) -> Preparation:
+    usual = {"timeline": urgent(), "until": "5m"}
+    given = Base(story_cluster() if base_cluster is None else base_cluster, **{**usual, **base})
     return Preparation(given, design(read_axes(axes), read_sampling("grid")))

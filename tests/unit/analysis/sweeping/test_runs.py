@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from tests.unit.analysis.simulation.replaying.recorded_worlds import record
 from tests.unit.analysis.sweeping.stories import MOST, prepared, story_cluster, urgent
 
 import bayplan
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.inputs.node_templates import nodes_like
 from bayplan.analysis.sweeping.runs import do_run, figures_of, run_digest, simulated
+from bayplan.model.time_units import SECOND
 
 
 def bytes_of(result: Any) -> bytes:
@@ -33,6 +36,22 @@ def test_a_run_with_more_nodes_and_another_version_is_what_simulate_gives() -> N
     objects = [*story_cluster().objects, *nodes_like(["8cpu,32Gi=2"])]
     expected = bayplan.simulate(Cluster(objects, kubernetes_version="1.37"), urgent(), seed=7, until="5m")
     assert bytes_of(simulated(found.story, found.spec_at(0))) == bytes_of(expected)
+
+
+def test_a_run_of_a_recording_is_what_simulate_gives(tmp_path: Path) -> None:
+    record(tmp_path / "a.rec", story_cluster(), urgent(), until_ns=300 * SECOND)
+    axes = {"seed": [7], MOST: ["MostAllocated"], "nodes.4cpu,8Gi": [1], "recording.nodes": [True, False]}
+    found = prepared(axes, base_cluster=Cluster([]), timeline=None, until=None, recording=tmp_path / "a.rec")
+    for place, nodes in enumerate((True, False)):
+        spec = found.spec_at(place)
+        life = bayplan.load_recording(tmp_path / "a.rec", nodes=nodes)
+        more = Cluster([*nodes_like(["4cpu,8Gi=1"])], kubernetes_version="1.37")
+        expected = bayplan.simulate(more, recording=life, config=spec.config, seed=7)
+        assert bytes_of(simulated(found.story, spec)) == bytes_of(expected)
+        outcome = do_run(found.story, "x", spec)
+        assert outcome.digest == run_digest(expected.run)
+        assert expected.run.fidelity is not None
+        assert outcome.figures["fidelity.placedHere"] == expected.run.fidelity.placed_here > 0
 
 
 def test_one_run_leaves_nothing_behind_for_the_next() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit.analysis.simulation.replaying.recorded_worlds import record
 
+from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.sweeping.preparing import Preparation
 from bayplan.analysis.sweeping.sweep_file import read_sweep
 from bayplan.model.errors import InvalidObject
+from bayplan.model.time_units import SECOND
 
 CLUSTER = """
 {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 20}}}
@@ -49,6 +52,19 @@ def written(folder: Path, text: str) -> str:
     return str(path)
 
 
+def test_a_recording_beside_the_sweep_can_be_all_there_is(folder: Path) -> None:
+    record(folder / "a.rec", Cluster.load(folder / "cluster.yaml"), until_ns=60 * SECOND)
+    base = "base: {recording: a.rec, recordingOptions: {nodes: false}}"
+    found = read_sweep(written(folder, f"{base}\naxes: {{nodes: [node.yaml=2]}}\n")).base
+    assert found.recording == str(folder / "a.rec")
+    assert found.recording_options == {"nodes": False}
+    assert not found.has_version
+    as_axis = read_sweep(written(folder, "base: {until: 1m}\naxes: {recording: [a.rec]}\n"))
+    assert as_axis.design.points == ({"recording": str(folder / "a.rec")},)
+    named = read_sweep(written(folder, "base: {recording: a.rec, kubernetesVersion: '1.36'}\naxes: {seed: [1]}\n"))
+    assert named.base.has_version
+
+
 def test_files_are_beside_the_sweep(folder: Path) -> None:
     found = read_sweep(written(folder, WHOLE))
     assert found.base.cluster.kubernetes_version == "1.37"
@@ -76,6 +92,15 @@ def test_files_are_beside_the_sweep(folder: Path) -> None:
             r"base\.kubernetesVersion: Kubernetes 3",
         ),
         ("base: {files: cluster.yaml}\naxes: {seed: [1]}\nmeasures: 3", "measures: expected a list"),
+        (
+            "base: {trace: 'csv:arrivals.csv', traceOptions: {shrnk: 1}}\naxes: {seed: [1]}",
+            r"base\.traceOptions\.shrnk: unknown field; did you mean shrink",
+        ),
+        (
+            "base: {recording: a.rec, recordingOptions: [1]}\naxes: {seed: [1]}",
+            r"base\.recordingOptions: expected an object",
+        ),
+        ("base: {files: cluster.yaml}\naxes: {seed: [1]}\nbaseline: 3", r"baseline: expected an object"),
         ("- 1", r"sweep\.yaml: expected one object"),
         ("a: [", r"sweep\.yaml"),
     ],

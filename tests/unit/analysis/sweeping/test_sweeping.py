@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import Generator, Iterable
+from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +84,43 @@ def test_interrupted_and_resumed_it_gives_the_same_table(tmp_path: Path, whole: 
     done = Counter(outcome.run for engine in (*engines, last) for outcome in engine.done if not outcome.error)
     assert set(done.values()) == {1}  # only those that fail are done again
     assert result.to_arrow().equals(whole.to_arrow())
+
+
+@pytest.mark.slow
+def test_killed_at_random_ten_times_and_resumed_it_gives_the_same_table(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed (bayplan[arrow])")
+    axes, draws, out = {**AXES, "seed": "1..30"}, random.Random(31), tmp_path / "out"
+
+    def work() -> None:
+        bayplan.sweep(story_cluster(), axes, timeline=urgent(), until="5m", out=out, resume=True, processes=2)
+
+    kept = [0]
+    for number in range(10):
+        process = get_context("fork").Process(target=work)
+        process.start()
+        wanted, until = kept[-1] + draws.randint(1, 6), time.monotonic() + 60
+        while process.is_alive() and on_disk(out) < wanted and time.monotonic() < until:
+            time.sleep(draws.random() / 100)
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL if number % 2 else signal.SIGINT)
+        process.join()
+        kept.append(on_disk(out))
+    assert kept[1] > 0
+    assert kept == sorted(kept)  # nothing that was done is lost
+    assert kept[-1] < 90  # the last one had something to do
+    result = bayplan.sweep(story_cluster(), axes, timeline=urgent(), until="5m", out=out, resume=True, processes=2)
+    whole = bayplan.sweep(story_cluster(), axes, timeline=urgent(), until="5m", processes=2)
+    assert rows(result) == rows(whole)
+    assert result.to_arrow().equals(whole.to_arrow())
+
+
+def on_disk(out: Path) -> int:
+    """Runs that a sweep would find there, counted without changing anything."""
+    parquet: Any = import_module("pyarrow.parquet")
+    names = {row["run"] for path in out.glob("part-*.parquet") for row in parquet.read_table(path).to_pylist()}
+    recent = out / "recent.jsonl"
+    lines = recent.read_bytes().split(b"\n")[:-1] if recent.exists() else []
+    return len(names | {json.loads(line)["run"] for line in lines})
 
 
 def test_progress_is_told(whole: SweepResult) -> None:

@@ -13,6 +13,7 @@ from typing import Final
 
 from bayplan.analysis.recordings.reader import Happening, RecordingReader
 from bayplan.analysis.simulation.inputs.commands import Plan
+from bayplan.analysis.simulation.inputs.digest import inputs_mark
 from bayplan.analysis.simulation.recording.pod_ledger import PodLedger
 from bayplan.analysis.simulation.replaying.fidelity import compared
 from bayplan.analysis.simulation.replaying.intentions import Intentions, as_created
@@ -31,6 +32,7 @@ from bayplan.model.time_units import SECOND
 from bayplan.model.watch_types import ADDED, DELETED, MODIFIED
 from bayplan.model.well_known import HOSTNAME
 from bayplan.store import WatchEvent
+from bayplan.worlds.delays import Latencies
 from bayplan.worlds.driving import rare_collections
 
 _GOES_WITH_NODES: Final = (Node, CSINode, VolumeAttachment)
@@ -64,6 +66,12 @@ class RecordedLife:
             else:
                 more.append(obj)
         return [*objects.values(), *more]
+
+    def mark(self) -> str:
+        """Equal for recordings that tell the same, to a run and to those who compare it."""
+        told = inputs_mark(self.objects, self.plans, None, Latencies())
+        lives = (self.lives.by_key, self.lives.by_owner, self.lives.usual_run_ns)
+        return digest((told, lives, self.rows, self.node_kinds, self.started_at, self.length_ns)).hex()
 
     def fidelity(self, pods: list[PodRow], seconds: float) -> Fidelity:
         """How closely a run of this length with these pods followed the recording, whose rest does not count."""
