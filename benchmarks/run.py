@@ -12,7 +12,7 @@ from pathlib import Path
 import public_call
 
 from bayplan.analysis.bench.isolation import measure_apart
-from bayplan.analysis.bench.machine import Machine, this_machine
+from bayplan.analysis.bench.machine import HostFacts, this_machine
 from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.workloads import USUAL, WORKLOADS
 from bayplan.cli.bench import document
@@ -64,7 +64,7 @@ def replaced(page: str, marks: tuple[str, str], text: str) -> str:
     return f"{before}{begin}\n{text}\n\n{end}{after}"
 
 
-def results_text(machine: Machine, measurements: list[Measurement]) -> str:
+def results_text(machine: HostFacts, measurements: list[Measurement]) -> str:
     measured_on = (
         f"Measured on {machine.date}: {machine.processor}, {machine.cores} cores, {machine.memory_gib:g} GiB, "
         f"{machine.software}. Load in the minute before: {machine.load:g}; figures taken "

@@ -13,12 +13,12 @@ from typing import ClassVar
 from bayplan.plugin import (
     SUCCESS,
     ActionType,
+    AssumedPod,
     ClusterEvent,
     ClusterEventWithHint,
     EventResource,
     Failure,
     Pending,
-    Placement,
     Pod,
     PodInfo,
     PostFiltered,
@@ -88,7 +88,7 @@ class ServiceFirst:
     def pre_bind_pre_flight(self, pod: PodInfo) -> bool:
         return "needs-service" in pod.shape.labels
 
-    def pre_bind(self, pod: PodInfo, view: View, placement: Placement) -> Status | Pending:
+    def pre_bind(self, pod: PodInfo, view: View, placement: AssumedPod) -> Status | Pending:
         if (pod.namespace, pod.shape.labels["needs-service"]) in view.objects.services:
             return SUCCESS
         return Pending(until=placement.asked_at + 120 * SECOND, kinds=frozenset({"Service"}))

@@ -28,7 +28,7 @@ PUBLIC = {
         IntArray BoolArray RowArray Rows ALL_ROWS ABSENT row_array every_row distinct
         Reads OtherNodes SKIP Skip Ready PreFiltered State
         Status Code SUCCESS unschedulable unresolvable CycleError
-        MAX_NODE_SCORE default_normalize Wait WaitingPod Pending Placement
+        MAX_NODE_SCORE default_normalize Wait WaitingPod Pending AssumedPod
         PostFiltered Proposal Found Failure
         ClusterEvent EventResource ActionType ClusterEventWithHint Hint EnqueueExtensions
         Object Node Pod Action Emit
@@ -40,7 +40,7 @@ PUBLIC = {
     "bayplan.testing": """
         check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders would_wake try_pod
         play_group_story
-        cluster ClusterUser Faults LiveCluster Refusal
+        cluster ClusterUser RequestFaults LiveCluster Refusal
     """,
 }
 IMPORTABLE = {*PUBLIC, "numpy", *sys.stdlib_module_names}

@@ -81,7 +81,7 @@ def test_every_setting_and_gate_is_named() -> None:
     assert set(KNOWN_GATES) <= set(rows)
     assert {"foreignVictims", "evictionsPerMinute", "TaintToleration"} <= set(rows)
     assert "| `leaseDuration` | duration | `15s` |" in page
-    assert "| `profiles` | list of [Profile](#profile) |" in page
+    assert "| `profiles` | list of [KubeSchedulerProfile](#kubeschedulerprofile) |" in page
 
 
 def test_every_family_of_metrics_is_named() -> None:

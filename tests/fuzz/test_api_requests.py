@@ -20,7 +20,7 @@ import pytest
 from tests.fuzz.api_requests import TABLE, YAML, Template, spoilt, templates, valid
 
 from bayplan.apiserver.http.application import Application
-from bayplan.apiserver.http.requests import Answer, Request, Stream
+from bayplan.apiserver.http.requests import Answer, Request, StreamedAnswer
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import RESOURCES
@@ -96,7 +96,7 @@ def _problem(application: Application, request: Request) -> str:
     before, started = application.registry.storage.version, time.process_time()
     try:
         answer = application.answer(request)
-        if isinstance(answer, Stream):
+        if isinstance(answer, StreamedAnswer):
             asyncio.run(_first_piece(answer))
             return ""
     except Exception as error:
@@ -108,7 +108,7 @@ def _problem(application: Application, request: Request) -> str:
     return _fault_of(answer)
 
 
-async def _first_piece(stream: Stream) -> None:
+async def _first_piece(stream: StreamedAnswer) -> None:
     pieces = stream.pieces
     try:
         async with asyncio.timeout(0.0001):

@@ -22,7 +22,7 @@ from tests.random_worlds.pods import CONSTRAINTS
 from tests.random_worlds.targets import Change
 
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
-from bayplan.analysis.simulation.inputs.commands import Command, Cordon, Plan
+from bayplan.analysis.simulation.inputs.commands import Command, Cordon, PlannedCommand
 from bayplan.apiserver.housekeeping.standard import Housekeeping
 from bayplan.apiserver.http.application import Application
 from bayplan.apiserver.http.server import Server, listening_socket
@@ -141,7 +141,7 @@ class RandomCluster:
 
     def command(self, command: Command, now: int) -> None:
         """As a simulation does it: at once, and a refusal is only noted."""
-        self._commands.plan(Plan(now - self._started_at, command))
+        self._commands.plan(PlannedCommand(now - self._started_at, command))
 
     def _raise_stakes(self, now: int) -> None:
         """The first pods have found their nodes: here come those that want them more."""

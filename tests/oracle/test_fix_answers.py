@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.oracle.preemption_clusters import HOST, World, key_of, often, worlds
 from tests.support.examples import examples
 
-from bayplan.analysis.answers.fixing.answer import Change, Fix, Kind
+from bayplan.analysis.answers.fixing.answer import Fix, Remedy, RemedyKind
 from bayplan.analysis.cluster import Cluster
 from bayplan.apiserver.patching.json_patch import apply_json_patch
 from bayplan.model.kinds import Object
@@ -88,9 +88,9 @@ def done(objects: list[Object], fix: Fix) -> list[Object]:
             node = node_of(objects, words[3])
             node.spec.taints = [taint for taint in node.spec.taints if f"{taint.key}:{taint.effect}-" != words[4]]
     for change in fix.changes:
-        if change.kind is Kind.FREE:
+        if change.kind is RemedyKind.FREE:
             objects = [obj for obj in objects if not any(key_is(obj, victim) for victim in fix.victims)]
-        elif change.kind is Kind.ADD_NODE:
+        elif change.kind is RemedyKind.ADD_NODE:
             added = deepcopy(node_of(objects, change.what))
             added.metadata.name = added.metadata.labels[HOST] = fix.nodes[0]
             objects.append(added)
@@ -109,16 +109,16 @@ def _patched(pod: Object, operations: list[dict[str, Any]]) -> Object:
     return msgspec.convert(apply_json_patch(msgspec.to_builtins(pod), operations), Pod)
 
 
-def milder(objects: list[Object], change: Change) -> list[Object] | None:
+def milder(objects: list[Object], change: Remedy) -> list[Object] | None:
     """The cluster after a change that is one unit smaller; None for a change that has no measure."""
     pod = next(obj for obj in objects if key_is(obj, WANTING))
     assert isinstance(pod, Pod)
-    if change.kind is Kind.REQUEST:
+    if change.kind is RemedyKind.REQUEST:
         assert isinstance(change.after, int)
         more = change.after + 1
         pod.spec.containers[0].resources.requests[change.what] = f"{more}m" if change.what == "cpu" else more
         return objects
-    if change.kind is Kind.SKEW:
+    if change.kind is RemedyKind.SKEW:
         constraint = next(each for each in pod.spec.topology_spread_constraints if each.topology_key == change.what)
         constraint.max_skew -= 1
         return objects
@@ -137,7 +137,7 @@ def test_a_fix_lets_the_pod_run_and_a_smaller_one_does_not(world: World) -> None
     for fix in answer.fixes:
         event(" and ".join(change.kind.value for change in fix.changes))
         after = done(deepcopy(objects), fix)
-        is_freed = any(change.kind is Kind.FREE for change in fix.changes)
+        is_freed = any(change.kind is RemedyKind.FREE for change in fix.changes)
         assert (fix.fixed, fix.nodes) == (1, (placed(after, world)[0],))
         assert placed(after, world)[1] == (() if is_freed else fix.victims)
         smaller = milder(deepcopy(after), fix.changes[0]) if len(fix.changes) == 1 else None
@@ -153,7 +153,7 @@ def test_no_pod_has_to_go_in_vain(world: World) -> None:
     objects = objects_of(world)
     answer = Cluster(deepcopy(objects)).fix(WANTING, foreign_victims=foreign_victims(world))
     for fix in answer.fixes:
-        if [change.kind for change in fix.changes] == [Kind.FREE]:
+        if [change.kind for change in fix.changes] == [RemedyKind.FREE]:
             for spared in fix.victims:
                 others = [victim for victim in fix.victims if victim != spared]
                 left = [obj for obj in objects if not any(key_is(obj, victim) for victim in others)]

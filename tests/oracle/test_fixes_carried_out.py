@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bayplan.analysis.answers.fixing.answer import Fix, Kind
+from bayplan.analysis.answers.fixing.answer import Fix, RemedyKind
 from bayplan.analysis.cluster import Cluster
 from bayplan.apiserver.patching.json_patch import apply_json_patch
 from bayplan.config.loading import load_configuration
@@ -79,7 +79,7 @@ def random_cluster(seed: int) -> list[Object]:
 
 def carry_out(world: SimulatedWorld, fix: Fix) -> bool:
     """Do what the fix says; False if it is not one that is carried out here."""
-    if any(change.kind in (Kind.FREE, Kind.ADD_NODE) for change in fix.changes):
+    if any(change.kind in (RemedyKind.FREE, RemedyKind.ADD_NODE) for change in fix.changes):
         return False
     for patch in fix.patches:
         words = shlex.split(patch.command)

@@ -13,14 +13,14 @@ from tests.oracle.test_drain_answers import drain, may_be_evicted
 from tests.support.examples import examples
 
 from bayplan.analysis.answers.moving.defrag import Defrag
-from bayplan.analysis.answers.moving.playing import Step
+from bayplan.analysis.answers.moving.playing import PlayedMove
 from bayplan.model.pod import Pod
 
 SECONDS = 5.0
 WANTED = "default/wanting"
 
 
-def carry_out(slow: SlowCourse, steps: tuple[Step, ...], target: str) -> None:
+def carry_out(slow: SlowCourse, steps: tuple[PlayedMove, ...], target: str) -> None:
     """Each step as a script would take it; it must be allowed, and lead where it says."""
     before = dict(slow.nodes)
     for step in steps:

@@ -10,7 +10,7 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.controllers.autoscaling.packing import option_of
 from bayplan.controllers.autoscaling.picture import Picture
-from bayplan.controllers.autoscaling.settings import Pool, Settings
+from bayplan.controllers.autoscaling.settings import ScaledPool, Settings
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node_pools import AutoscalerSpec
 from bayplan.model.pod import Pod
@@ -19,7 +19,7 @@ from bayplan.store import WatchEvent
 from bayplan.testing.builders import node, pod
 
 PROFILES = build_profiles(load_configuration(None))
-FOUR_CORES = Pool.of(pool("a", "4"), Settings.of(AutoscalerSpec()))
+FOUR_CORES = ScaledPool.of(pool("a", "4"), Settings.of(AutoscalerSpec()))
 
 
 def waiting(cpus: list[int]) -> list[Pod]:

@@ -13,7 +13,7 @@ from tests.oracle.settling_clusters import settings_of
 
 from bayplan import Cluster
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.course import Cause, Course
+from bayplan.analysis.answers.course import Course, DepartureCause
 from bayplan.analysis.answers.stage import Stage
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node, Taint
@@ -61,7 +61,7 @@ def changes(draw: st.DrawFn, objects: Sequence[Object]) -> list[Object]:
 
 
 def story_of(course: Course, evicted: Sequence[str]) -> tuple[Any, ...]:
-    course.remove(evicted, Cause.DELETED, "", for_good=False)
+    course.remove(evicted, DepartureCause.DELETED, "", for_good=False)
     course.settle()
     messages = {key: course.message(key) for key in (*course.waiting, *course.held_back)}
     on_nodes = {key: pod.spec.node_name for key, pod in course.pods.items()}

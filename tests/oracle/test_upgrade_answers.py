@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bayplan import Cluster
-from bayplan.analysis.answers.upgrading.outcomes import Outcome
+from bayplan.analysis.answers.upgrading.outcomes import VersionOutcome
 from bayplan.analysis.cluster_objects import is_over
 from bayplan.model.errors import InvalidObject
 
@@ -32,18 +32,18 @@ def scenarios(folder: Path, family: str) -> list[dict[str, Any]]:
         return [json.loads(line)["scenario"] for line in islice(lines, CASES)]
 
 
-def explained(cluster: Cluster, key: str, config: Any) -> Outcome | None:
+def explained(cluster: Cluster, key: str, config: Any) -> VersionOutcome | None:
     """What `explain` says; None of a pod that is not tried."""
     plain = cluster.explain(key, config).to_dict()
     if "preEnqueue" in plain:
         return None
     if plain["best"]:
-        return Outcome(plain["best"][0])
+        return VersionOutcome(plain["best"][0])
     preemption = plain["preemption"]
     if preemption is None or not preemption["selected"]:
-        return Outcome(message=plain["message"])
+        return VersionOutcome(message=plain["message"])
     node = preemption["selected"][0]
-    return Outcome(node, tuple(sorted(preemption["candidates"][node]["victims"])), plain["message"])
+    return VersionOutcome(node, tuple(sorted(preemption["candidates"][node]["victims"])), plain["message"])
 
 
 @pytest.mark.parametrize("family", FAMILIES)

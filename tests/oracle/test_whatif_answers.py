@@ -11,7 +11,7 @@ from tests.oracle.preemption_clusters import HOST, World, key_of
 from tests.oracle.settling_clusters import SlowCourse, again, names_of, plain, returns, settings_of
 from tests.support.examples import examples
 
-from bayplan.analysis.answers.course import Cause
+from bayplan.analysis.answers.course import DepartureCause
 from bayplan.analysis.answers.whatif import WhatIf
 from bayplan.model.pod import Pod
 
@@ -92,9 +92,9 @@ def test_what_follows_when_a_node_and_a_pod_are_deleted_and_a_node_is_added(
         foreign_victims=without.foreign_victims,
     )
 
-    event(f"evicted for room: {any(each.cause is Cause.PREEMPTED for each in found.evicted)}")
+    event(f"evicted for room: {any(each.cause is DepartureCause.PREEMPTED for each in found.evicted)}")
     anyway = Counter(pod for pod, _ in without.evicted)
-    assert [(each.pod, each.by) for each in found.evicted if each.cause is Cause.PREEMPTED] == [
+    assert [(each.pod, each.by) for each in found.evicted if each.cause is DepartureCause.PREEMPTED] == [
         (pod, by) for pod, by in with_change.evicted if not _was_so(anyway, pod)
     ]
     _check_ends(found, now, without, with_change)

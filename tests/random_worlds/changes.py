@@ -48,11 +48,11 @@ from tests.random_worlds.workloads import REMAKERS, draw_workload
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Cordon,
-    Delete,
+    DeleteObject,
     Drain,
     NodesFail,
     NodesRecover,
-    Scale,
+    ScaleWorkload,
     SetLabels,
     SetTaints,
     reference_to,
@@ -126,7 +126,7 @@ def create_extras(world: ChangingWorld, now: int) -> bool:
 
 @applies_to(ReplicaSet, ReplicationController, Deployment, StatefulSet, Job)
 def scale(world: ChangingWorld, workload: Object, now: int) -> None:
-    world.command(Scale((reference_to(workload),), world.draw.number(0, 6)), now)
+    world.command(ScaleWorkload((reference_to(workload),), world.draw.number(0, 6)), now)
 
 
 @applies_to(Deployment, StatefulSet, DaemonSet)
@@ -162,7 +162,7 @@ def suspend(world: ChangingWorld, workload: Job, now: int) -> None:
 
 @applies_to(Pod)
 def delete_pod(world: ChangingWorld, pod: Pod, now: int) -> None:
-    world.command(Delete((reference_to(pod),), world.draw.pick("deletion grace", None, 0, 2)), now)
+    world.command(DeleteObject((reference_to(pod),), world.draw.pick("deletion grace", None, 0, 2)), now)
 
 
 def remove_gate(world: ChangingWorld, now: int) -> bool:
@@ -231,7 +231,7 @@ def add_node(world: ChangingWorld, now: int) -> bool:
 
 @applies_to(Node)
 def remove_node(world: ChangingWorld, node: Node, now: int) -> None:
-    world.command(Delete((reference_to(node),)), now)
+    world.command(DeleteObject((reference_to(node),)), now)
 
 
 @applies_to(Node)
@@ -327,7 +327,7 @@ def retire_node(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(SetTaints((name,), add=(doomed,)), marked_at)
     ends_at = marked_at + draw.number(0, 5_000) * MILLISECOND
     if draw.pick("retired nodes", "go", "go", "are spared") == "go":
-        world.command(Delete((reference_to(node),)), ends_at)
+        world.command(DeleteObject((reference_to(node),)), ends_at)
     else:
         world.command(SetTaints((name,), remove=((TO_BE_DELETED, ""), (CANDIDATE, ""))), ends_at)
 
@@ -338,7 +338,7 @@ def grow_and_shrink(world: ChangingWorld, now: int) -> bool:
         made = list(draw_node(world.draw))
         goes_at = now + world.draw.number(500, 10_000) * MILLISECOND
         world.command(Apply(tuple(made)), now)
-        world.command(Delete(tuple(map(reference_to, made))), goes_at)
+        world.command(DeleteObject(tuple(map(reference_to, made))), goes_at)
     return True
 
 

@@ -12,7 +12,7 @@ from tests.random_worlds.targets import ChangingWorld, any_pod, applies_to, modi
 
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
-    Delete,
+    DeleteObject,
     NodesFail,
     NodesRecover,
     SetTaints,
@@ -48,7 +48,7 @@ def let_pods_pass(world: ChangingWorld, now: int) -> bool:
         comes_at = now + draw.number(0, 1_000) * MILLISECOND
         stays = draw.pick("milliseconds that pods stay", 0, 1, 100, 4_000)
         world.command(Apply((made,)), comes_at)
-        world.command(Delete((reference_to(made),), 0), comes_at + stays * MILLISECOND)
+        world.command(DeleteObject((reference_to(made),), 0), comes_at + stays * MILLISECOND)
     return True
 
 

@@ -23,7 +23,7 @@ from tests.random_worlds.targets import Change
 from tests.support.decision_checks import ChoiceChecker
 
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
-from bayplan.analysis.simulation.inputs.commands import Command, Cordon, Plan
+from bayplan.analysis.simulation.inputs.commands import Command, Cordon, PlannedCommand
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
@@ -165,7 +165,7 @@ class RandomWorld:
 
     def command(self, command: Command, now: int) -> None:
         """As a simulation does it: at once, and a refusal is only noted."""
-        self._commands.plan(Plan(now - STARTED_AT, command))
+        self._commands.plan(PlannedCommand(now - STARTED_AT, command))
 
     def _something_happens(self, now: int) -> None:
         self._do(draw_change(self.draw, self.character.emphasis), now)

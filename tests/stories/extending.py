@@ -26,7 +26,7 @@ from bayplan.core.events import BindAnswered
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
-from bayplan.performing.preemption import Preemption
+from bayplan.performing.preemption import PreemptionWrites
 from bayplan.store import Store
 from bayplan.worlds.faults import Spoiled
 from bayplan.worlds.simulated import SimulatedWorld
@@ -106,7 +106,7 @@ class BindingWorld(SimulatedWorld):
     play: Extended
 
     def _arrive(
-        self, action: Action, spoiled: Spoiled | None, answered: int, preemption: Preemption | None, now: int
+        self, action: Action, spoiled: Spoiled | None, answered: int, preemption: PreemptionWrites | None, now: int
     ) -> None:
         if isinstance(action, Bind) and action.extender:
             self._plan(answered, partial(self._observe, self.play.bind(action, now)))

@@ -32,7 +32,7 @@ from bayplan.apiserver.http.server import Server, listening_socket
 from bayplan.apiserver.projected_store import ProjectedStore
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
@@ -293,7 +293,7 @@ class HttpPlay(Play):
         at = (self.now() - self.start) / MILLISECOND if self._lines else 0.0
         self._lines.append({"what": what, "t_ms": at, "data": data})
 
-    def _note_change(self, change: Change) -> None:
+    def _note_change(self, change: DocumentChange) -> None:
         document = change.new.document
         if change.resource == "pods":
             self.note("pod", _pod_line(change.type, document))

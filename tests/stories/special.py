@@ -8,7 +8,7 @@ from tests.stories.recording import Line
 
 from bayplan.core.actions import Action, Bind
 from bayplan.model.pod import Pod
-from bayplan.performing.preemption import Preemption
+from bayplan.performing.preemption import PreemptionWrites
 from bayplan.worlds.simulated import SimulatedWorld
 
 #: When the second process of the story `r_restart` had become leader, in milliseconds.
@@ -18,7 +18,7 @@ LEADER_AT_MS = 1559.0
 class SlowBinding(SimulatedWorld):
     """The binding of one pod is held up for a second."""
 
-    def _send(self, action: Action, arrives: int, preemption: Preemption | None = None) -> None:
+    def _send(self, action: Action, arrives: int, preemption: PreemptionWrites | None = None) -> None:
         held_up = isinstance(action, Bind) and action.pod.endswith("/byhand")
         super()._send(action, arrives + SECOND if held_up else arrives, preemption)
 

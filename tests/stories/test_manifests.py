@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.default_storage_class import EXPLANATION
-from bayplan.analysis.simulation.inputs.commands import Apply, Command, Drain, Plan
+from bayplan.analysis.simulation.inputs.commands import Apply, Command, Drain, PlannedCommand
 from bayplan.analysis.simulation.running import simulate
 from bayplan.cli.main import run as command
 from bayplan.model.kinds import Object
@@ -49,13 +49,15 @@ def workers(number: int, zones: str = "a") -> list[NodeBuilder]:
     ]
 
 
-def play(objects: Iterable[Object], nodes: list[NodeBuilder], *plans: Plan, until: int = 20 * MINUTE) -> Plain:
+def play(
+    objects: Iterable[Object], nodes: list[NodeBuilder], *plans: PlannedCommand, until: int = 20 * MINUTE
+) -> Plain:
     machines = [one.manifest().obj() for one in nodes]
     return simulate(Cluster([*machines, *objects]), plans, until=until).to_dict()
 
 
-def at(minutes: float, command: Command) -> Plan:
-    return Plan(round(minutes * MINUTE) * 1_000_000_000, command, "test")
+def at(minutes: float, command: Command) -> PlannedCommand:
+    return PlannedCommand(round(minutes * MINUTE) * 1_000_000_000, command, "test")
 
 
 def workload(objects: Iterable[Object], name: str) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bayplan.apiserver.http.application import Application
-from bayplan.apiserver.http.requests import Answer, Request, Stream, query_of, segments_of
+from bayplan.apiserver.http.requests import Answer, Request, StreamedAnswer, query_of, segments_of
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.storage import Storage
@@ -48,7 +48,9 @@ class Api:
     def version(self) -> int:
         return self.registry.storage.version
 
-    def ask(self, method: str, path: str, body: Any = None, media: str = JSON, **headers: str) -> Answer | Stream:
+    def ask(
+        self, method: str, path: str, body: Any = None, media: str = JSON, **headers: str
+    ) -> Answer | StreamedAnswer:
         """One request; a body that is no bytes is sent as JSON. Underscores in header names stand for hyphens."""
         path, _, query = path.partition("?")
         sent = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()

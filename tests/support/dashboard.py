@@ -18,7 +18,7 @@ from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.web.dashboard import Dashboard
 from bayplan.web.explaining import Explainer
 from bayplan.web.feed import Feed
-from bayplan.web.past import Past
+from bayplan.web.past import StorageHistory
 from bayplan.worlds.bootstrap import bootstrap
 
 TOKEN = "s3cret"
@@ -51,7 +51,7 @@ class Served:
         bootstrap(self.registry, "127.0.0.1", 6443, NOW)
         self.application = Application(self.registry, TOKEN, lambda: NOW, "127.0.0.1:1")
         self.feed = Feed(self.registry, lambda: self.queued, lambda: NOW)
-        self.past = Past(self.registry.storage, lambda: self.now)
+        self.past = StorageHistory(self.registry.storage, lambda: self.now)
         self.dashboard = Dashboard(self.application, self.feed, self.past, Explainer(self.registry.storage))
 
     def get(self, path: str, accept: str = "*/*", token: str | None = TOKEN, method: str = "GET") -> Answered:

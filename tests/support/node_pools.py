@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.references import Reference
-from bayplan.analysis.simulation.inputs.commands import Plan, Scale
+from bayplan.analysis.simulation.inputs.commands import PlannedCommand, ScaleWorkload
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import Options, Simulation
 from bayplan.model.meta import ObjectMeta
@@ -37,13 +37,15 @@ def autoscaler(**fields: Any) -> Autoscaler:
     return Autoscaler(metadata=ObjectMeta(name="default"), spec=AutoscalerSpec(**fields))
 
 
-def scaled(minutes: float, workload: str, replicas: int) -> Plan:
+def scaled(minutes: float, workload: str, replicas: int) -> PlannedCommand:
     """A Deployment gets so many replicas."""
     target = Reference("Deployment", "default", workload)
-    return Plan(round(minutes * MINUTE), Scale((target,), replicas))
+    return PlannedCommand(round(minutes * MINUTE), ScaleWorkload((target,), replicas))
 
 
-def simulated(things: Sequence[Any], minutes: float, plans: Sequence[Plan] = (), seed: int = 0) -> SimulationResult:
+def simulated(
+    things: Sequence[Any], minutes: float, plans: Sequence[PlannedCommand] = (), seed: int = 0
+) -> SimulationResult:
     """The life of objects, and of what builders make."""
     objects = [thing.manifest().obj() if hasattr(thing, "manifest") else thing for thing in things]
     options = Options(seed=seed, until_ns=round(minutes * MINUTE), latencies=EXACT)

@@ -31,7 +31,7 @@ PUBLIC = {
     "bayplan.report.notebook.html_of": "asked for at the front door",
     "bayplan.report.notebook.sentence_of": "asked for at the front door",
     **{
-        f"bayplan.apiserver.http.connections.Connection.{name}": "called by asyncio and by the parser"
+        f"bayplan.apiserver.http.connections.HttpConnection.{name}": "called by asyncio and by the parser"
         for name in ("connection_made", "connection_lost", "data_received", "on_message_begin", "on_headers_complete")
     },
     "bayplan.cli.main.main": "the console script",

@@ -27,7 +27,7 @@ from bayplan.analysis.simulation.results.run_files import as_run
 from bayplan.cli.main import run
 from bayplan.model.errors import InvalidObject
 from bayplan.report.answers.html import html
-from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table
+from bayplan.report.answers.parts import Bar, Bars, Cell, Details, Heading, Next, Part, Sentence, Snippet, Table
 from bayplan.report.comparison.page import comparison_page
 from bayplan.report.explain.node_drawing import nodes_to_draw
 from bayplan.report.explain.page import explanation_page
@@ -107,7 +107,7 @@ def answer(evil: str) -> str:
         Heading(evil),
         Table((evil,), [[evil], [Cell(evil)]]),
         Bars([Bar(evil, 3, evil)]),
-        Code(evil, evil),
+        Snippet(evil, evil),
         Details([Sentence(evil), Next(evil)]),
     ]
     return html(evil, parts)

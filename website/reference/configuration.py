@@ -22,7 +22,7 @@ from website.reference.markdown import code, prose, table
 #: The objects of the file, outermost first.
 PARTS = (
     schema.KubeSchedulerConfiguration,
-    schema.Profile,
+    schema.KubeSchedulerProfile,
     schema.Plugins,
     schema.PluginSet,
     schema.Plugin,
@@ -67,7 +67,7 @@ def _fields(part: type[msgspec.Struct]) -> Iterator[str]:
 
 
 def _type(hint: Any) -> str:
-    """In the words of the file: a list of Profile, a duration, a string."""
+    """In the words of the file: a list of KubeSchedulerProfile, a duration, a string."""
     inner = [_type(each) for each in get_args(hint) if each not in (type(None), Ellipsis) and not _is_meta(each)]
     name = getattr(hint, "__name__", "")
     if getattr(hint, "__origin__", None) is tuple:

@@ -316,10 +316,10 @@ class Cluster(Shown, ClusterObjects):
             seconds: how long to look for fewer moves, and for a proof that there are none.
         """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
-        from bayplan.analysis.answers.moving.defrag import Limits, defrag  # noqa: PLC0415
+        from bayplan.analysis.answers.moving.defrag import SearchLimits, defrag  # noqa: PLC0415
 
         asking = Asking.about(self, config, feature_gates, foreign_victims, tell)
-        return defrag(asking, wanted, namespace, Limits.of(max_moves, seconds))
+        return defrag(asking, wanted, namespace, SearchLimits.of(max_moves, seconds))
 
     def consolidate(
         self,

@@ -14,14 +14,14 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bayplan.analysis.device_obstacles import Obstacle, devices_of, first_obstacle, users_of
+from bayplan.analysis.device_obstacles import DeviceRefusal, devices_of, first_obstacle, users_of
 from bayplan.analysis.written import written_terms
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.device_pools import PoolError, node_matches, pools_of_node
 from bayplan.core.columns.devices import DeviceEntry, DeviceId
 from bayplan.core.plugins.dynamic_resources.extended import UNWRITTEN
 from bayplan.core.plugins.dynamic_resources.findings import CANNOT_ALLOCATE, FITS, INVALID_POOLS, findings_of
-from bayplan.core.plugins.dynamic_resources.requests import ClaimPlan, Plan, Request, plan_of
+from bayplan.core.plugins.dynamic_resources.requests import ClaimPlan, Plan, RequestPlan, plan_of
 from bayplan.core.plugins.dynamic_resources.state import CLAIM_BITS, NOT_AVAILABLE, DeviceState
 from bayplan.core.snapshot import View
 from bayplan.model.resource_claims import ALL_DEVICES, DeviceConstraint, ResourceClaim
@@ -41,7 +41,7 @@ class _Demand(NamedTuple):
     """A request of a claim: one alternative, or several of which the first available counts."""
 
     claim: ClaimPlan
-    alternatives: tuple[Request, ...]
+    alternatives: tuple[RequestPlan, ...]
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class _Offer:
     """What one node has for one request."""
 
     available: int
-    obstacles: dict[Obstacle, list[tuple[DeviceEntry, Obstacle]]]
+    obstacles: dict[DeviceRefusal, list[tuple[DeviceEntry, DeviceRefusal]]]
 
     @property
     def device_count(self) -> int:
@@ -109,7 +109,7 @@ class _Allocating:
             text = "; or ".join(_request_text(each, demand.claim.constraints) for each in requests)
             yield DeviceCause(f"{_claim_name(demand.claim.claim)}, {text}", [row for row, _ in group], requests)
 
-    def _offer(self, request: Request, row: int) -> _Offer:
+    def _offer(self, request: RequestPlan, row: int) -> _Offer:
         inventory, nodes = self._view.objects.devices, self._view.nodes
         offer = _Offer(0, {})
         try:
@@ -126,7 +126,7 @@ class _Allocating:
             pass  # the attempt ends in an error, which says so
         return offer
 
-    def _described(self, claim: ClaimPlan, request: Request, offer: _Offer, node: str) -> dict[str, Any]:
+    def _described(self, claim: ClaimPlan, request: RequestPlan, offer: _Offer, node: str) -> dict[str, Any]:
         obstacles = sorted(offer.obstacles.items(), key=lambda each: (-each[0].step, -len(each[1])))
         return {
             "claim": _claim_name(claim.claim).removeprefix("claim "),
@@ -139,7 +139,9 @@ class _Allocating:
             "obstacles": [self._obstacle(obstacle, devices) for obstacle, devices in obstacles],
         }
 
-    def _obstacle(self, obstacle: Obstacle, devices: Sequence[tuple[DeviceEntry, Obstacle]]) -> dict[str, Any]:
+    def _obstacle(
+        self, obstacle: DeviceRefusal, devices: Sequence[tuple[DeviceEntry, DeviceRefusal]]
+    ) -> dict[str, Any]:
         claims = list(dict.fromkeys(holder for _, each in devices for holder in each.holders))
         return {
             **obstacle.to_dict(),
@@ -162,7 +164,7 @@ def _closeness(candidate: tuple[int, list[_Offer]]) -> tuple[int, int, int]:
     return max(offer.available for offer in offers), max(offer.device_count for offer in offers), -row
 
 
-def _is_enough(request: Request, offer: _Offer) -> bool:
+def _is_enough(request: RequestPlan, offer: _Offer) -> bool:
     return request.mode != ALL_DEVICES and offer.available >= request.count
 
 

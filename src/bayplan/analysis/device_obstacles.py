@@ -1,8 +1,8 @@
 """What keeps one device from one request: the first thing that does, by name.
 
-Takes a request, a device and its pool; gives an `Obstacle`, or None for a device that the request could have. What a
-device is comes before who has it: a device that is not selected would be of no use if it were free. Constraints between
-devices are not looked at, nor what other requests of the same pod take.
+Takes a request, a device and its pool; gives a `DeviceRefusal`, or None for a device that the request could have. What
+a device is comes before who has it: a device that is not selected would be of no use if it were free. Constraints
+between devices are not looked at, nor what other requests of the same pod take.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from bayplan.core.columns.device_pools import Pool, slice_index
+from bayplan.core.columns.device_pools import DevicePool, slice_index
 from bayplan.core.columns.devices import Amounts, DeviceEntry, Inventory, SelectorFailure
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.plugins.dynamic_resources.allocation import counters_left, hindered_by
 from bayplan.core.plugins.dynamic_resources.capacity import CapacityError, has_capacity
-from bayplan.core.plugins.dynamic_resources.requests import Request, expressions_of
+from bayplan.core.plugins.dynamic_resources.requests import RequestPlan, expressions_of
 from bayplan.core.snapshot import View
 from bayplan.model.quantity import parse_quantity
 
 
-class Step(IntEnum):
+class ObstacleStep(IntEnum):
     """In the order in which they are looked at: the later, the nearer is the device to being usable."""
 
     POOL = 0
@@ -34,10 +34,10 @@ class Step(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class DeviceRefusal:
     """Why a request cannot have a device. Equal ones are told together."""
 
-    step: Step
+    step: ObstacleStep
     text: str
     expression: str = ""  # the CEL text, of a selector
     holders: tuple[str, ...] = field(default=(), compare=False)  # claims (namespace/name) that have the device
@@ -45,12 +45,12 @@ class Obstacle:
     def to_dict(self) -> dict[str, Any]:
         plain: dict[str, Any] = {"reason": self.text}
         if self.expression:
-            owner = "class" if self.step is Step.CLASS_SELECTOR else "request"
+            owner = "class" if self.step is ObstacleStep.CLASS_SELECTOR else "request"
             plain["selector"] = {"of": owner, "cel": self.expression}
         return plain
 
 
-def devices_of(pool: Pool, inventory: Inventory) -> Iterator[DeviceEntry]:
+def devices_of(pool: DevicePool, inventory: Inventory) -> Iterator[DeviceEntry]:
     """The devices of the pool, also of one that offers none, as it is incomplete or invalid."""
     yield from pool.entries
     if pool.is_incomplete or pool.is_invalid:
@@ -58,9 +58,11 @@ def devices_of(pool: Pool, inventory: Inventory) -> Iterator[DeviceEntry]:
             yield from inventory.entries_of(each)
 
 
-def first_obstacle(request: Request, entry: DeviceEntry, pool: Pool, inventory: Inventory) -> Obstacle | None:
+def first_obstacle(
+    request: RequestPlan, entry: DeviceEntry, pool: DevicePool, inventory: Inventory
+) -> DeviceRefusal | None:
     if pool.is_incomplete or pool.is_invalid:
-        return Obstacle(Step.POOL, f"its pool is {'being updated' if pool.is_incomplete else 'invalid'}")
+        return DeviceRefusal(ObstacleStep.POOL, f"its pool is {'being updated' if pool.is_incomplete else 'invalid'}")
     return (
         _unselected(request, entry, inventory)
         or _tainted(request, entry)
@@ -80,39 +82,43 @@ def users_of(claims: tuple[str, ...] | list[str], view: View) -> list[str]:
     return list(dict.fromkeys(users))
 
 
-def _unselected(request: Request, entry: DeviceEntry, inventory: Inventory) -> Obstacle | None:
+def _unselected(request: RequestPlan, entry: DeviceEntry, inventory: Inventory) -> DeviceRefusal | None:
     device_class = inventory.classes.get(request.class_name)
     of_class = expressions_of(device_class.spec.selectors) if device_class is not None else ()
     steps = (
-        (Step.CLASS_SELECTOR, f"class {request.class_name}", of_class),
-        (Step.REQUEST_SELECTOR, "request", request.selectors),
+        (ObstacleStep.CLASS_SELECTOR, f"class {request.class_name}", of_class),
+        (ObstacleStep.REQUEST_SELECTOR, "request", request.selectors),
     )
     for step, owner, expressions in steps:
         for expression in expressions:
             answer = inventory.answer(expression, entry.content_id) if expression is not None else True
             if isinstance(answer, SelectorFailure):
-                return Obstacle(step, f"selector of {owner} fails: {answer.text}", expression or "")
+                return DeviceRefusal(step, f"selector of {owner} fails: {answer.text}", expression or "")
             if not answer:
-                return Obstacle(
+                return DeviceRefusal(
                     step, f"not selected by {owner}: {' '.join((expression or '').split())}", expression or ""
                 )
     return None
 
 
-def _tainted(request: Request, entry: DeviceEntry) -> Obstacle | None:
+def _tainted(request: RequestPlan, entry: DeviceEntry) -> DeviceRefusal | None:
     for taint in entry.device.taints:
         if hindered_by([taint], request.tolerations):
             value = f"={taint.value}" if taint.value else ""
-            return Obstacle(Step.TAINT, f"tainted {taint.key}{value}:{taint.effect}")
+            return DeviceRefusal(ObstacleStep.TAINT, f"tainted {taint.key}{value}:{taint.effect}")
     return None
 
 
-def _in_use(request: Request, entry: DeviceEntry, inventory: Inventory) -> Obstacle | None:
+def _in_use(request: RequestPlan, entry: DeviceEntry, inventory: Inventory) -> DeviceRefusal | None:
     holders = inventory.holders.get(entry.id)
-    return Obstacle(Step.IN_USE, "in use", holders=tuple(holders)) if holders and not request.is_admin else None
+    return (
+        DeviceRefusal(ObstacleStep.IN_USE, "in use", holders=tuple(holders))
+        if holders and not request.is_admin
+        else None
+    )
 
 
-def _short(request: Request, entry: DeviceEntry, pool: Pool, inventory: Inventory) -> Obstacle | None:
+def _short(request: RequestPlan, entry: DeviceEntry, pool: DevicePool, inventory: Inventory) -> DeviceRefusal | None:
     """A capacity, or a counter that devices of the pool share, of which too little is left."""
     device, sharing = entry.device, tuple(share.claim for share in inventory.shares.get(entry.id, ()))
     asked, taken = request.capacity, inventory.consumed(entry.id)
@@ -121,9 +127,9 @@ def _short(request: Request, entry: DeviceEntry, pool: Pool, inventory: Inventor
         if gates.dra_consumable_capacity and not has_capacity(asked, device.capacity, taken, None, gates):
             names = sorted({*device.capacity, *(asked or ())})
             short = [name for name in names if not _has(asked, entry, taken, name, gates)]
-            return Obstacle(Step.CAPACITY, f"too little {' and '.join(short)} left", holders=sharing)
+            return DeviceRefusal(ObstacleStep.CAPACITY, f"too little {' and '.join(short)} left", holders=sharing)
     except CapacityError as problem:
-        return Obstacle(Step.CAPACITY, str(problem))
+        return DeviceRefusal(ObstacleStep.CAPACITY, str(problem))
     left = counters_left(pool, inventory) if device.consumes_counters and not inventory.is_allocated(entry.id) else {}
     short = [
         name
@@ -132,7 +138,9 @@ def _short(request: Request, entry: DeviceEntry, pool: Pool, inventory: Inventor
         if left and left[consumed.counter_set][name] < parse_quantity(counter.value)
     ]
     if short:
-        return Obstacle(Step.CAPACITY, f"too little {' and '.join(short)} left to share with devices in use")
+        return DeviceRefusal(
+            ObstacleStep.CAPACITY, f"too little {' and '.join(short)} left to share with devices in use"
+        )
     return None
 
 

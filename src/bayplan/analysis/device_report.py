@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from bayplan.analysis.device_obstacles import Obstacle, devices_of, first_obstacle
-from bayplan.core.columns.device_pools import Pool, PoolError, node_matches, pools_of_node
+from bayplan.analysis.device_obstacles import DeviceRefusal, devices_of, first_obstacle
+from bayplan.core.columns.device_pools import DevicePool, PoolError, node_matches, pools_of_node
 from bayplan.core.columns.devices import DeviceEntry, DeviceId, Inventory
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.plugins.dynamic_resources.binding_conditions import status_of
 from bayplan.core.plugins.dynamic_resources.claims import ClaimError, claims_of
 from bayplan.core.plugins.dynamic_resources.extended import UNWRITTEN, backed_resources, unwritten_claim
-from bayplan.core.plugins.dynamic_resources.requests import Request, plan_of
+from bayplan.core.plugins.dynamic_resources.requests import RequestPlan, plan_of
 from bayplan.core.snapshot import View
 from bayplan.model.conditions import TRUE
 from bayplan.model.resource_claims import DeviceRequestAllocationResult, ResourceClaim
@@ -34,7 +34,7 @@ class _Seen(NamedTuple):
     """A device, and the nodes that can use it."""
 
     entry: DeviceEntry
-    pool: Pool
+    pool: DevicePool
     nodes: list[str]
 
 
@@ -92,8 +92,8 @@ def _open_conditions(claim: ResourceClaim, result: DeviceRequestAllocationResult
     return {**({"waitsFor": waits_for} if waits_for else {}), **({"failed": failed} if failed else {})}
 
 
-def _request(request: Request, seen: list[_Seen], inventory: Inventory) -> Plain:
-    found: dict[Obstacle | str, Plain] = {}
+def _request(request: RequestPlan, seen: list[_Seen], inventory: Inventory) -> Plain:
+    found: dict[DeviceRefusal | str, Plain] = {}
     available: Counter[str] = Counter()
     for entry, pool, nodes in seen:
         obstacle = first_obstacle(request, entry, pool, inventory)

@@ -18,7 +18,7 @@ from bayplan.model.errors import Fault, InvalidObject
 _NO_CLASS = "none"
 
 
-class Kind(StrEnum):
+class FailKind(StrEnum):
     EVICTS = "evicts"
     PDB = "pdb"
     PENDING = "pending"
@@ -26,10 +26,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class FailCondition:
     """One condition; without a class any eviction counts."""
 
-    kind: Kind
+    kind: FailKind
     class_name: str = ""
 
     def __str__(self) -> str:
@@ -40,21 +40,23 @@ class Gate:
         return not self.class_name or (priority_class or _NO_CLASS) == self.class_name
 
 
-def parse_gates(texts: Iterable[str], cluster: Cluster, kinds: Collection[Kind]) -> list[Gate]:
+def parse_gates(texts: Iterable[str], cluster: Cluster, kinds: Collection[FailKind]) -> list[FailCondition]:
     """Raises InvalidObject for other gates than these, and for classes that no pod could have."""
     known = {obj.metadata.name for obj in cluster.objects if isinstance(obj, PriorityClass)}
     known |= {pod.spec.priority_class_name for pod in cluster.pods.values()} - {""}
     return [_parsed(part.strip(), known, kinds) for text in texts for part in text.split(",")]
 
 
-def _parsed(text: str, classes: Collection[str], kinds: Collection[Kind]) -> Gate:
+def _parsed(text: str, classes: Collection[str], kinds: Collection[FailKind]) -> FailCondition:
     kind, equals, name = text.partition("=")
-    if kind not in kinds or (equals and (kind != Kind.EVICTS or not name)):
-        *others, last = [f"{Kind.EVICTS}, {Kind.EVICTS}=CLASS" if each is Kind.EVICTS else each for each in kinds]
+    if kind not in kinds or (equals and (kind != FailKind.EVICTS or not name)):
+        *others, last = [
+            f"{FailKind.EVICTS}, {FailKind.EVICTS}=CLASS" if each is FailKind.EVICTS else each for each in kinds
+        ]
         raise _refused(f"{text!r}: expected {', '.join(others)} or {last}")
     if name and name not in {*classes, _NO_CLASS}:
         raise _refused(f"no PriorityClass {name}; known classes: {', '.join(sorted(classes))}")
-    return Gate(Kind(kind), name)
+    return FailCondition(FailKind(kind), name)
 
 
 def _refused(message: str) -> InvalidObject:

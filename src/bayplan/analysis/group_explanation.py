@@ -25,7 +25,7 @@ from bayplan.core.groups.cycle import (
     attempt_group,
 )
 from bayplan.core.groups.member import Member
-from bayplan.core.groups.placements import Found, TriedPlacement
+from bayplan.core.groups.placements import FoundPlacement, TriedPlacement
 from bayplan.core.groups.preempting import GroupPreemption
 from bayplan.core.groups.status import GroupStatus
 from bayplan.core.groups.waiting import in_order, pre_enqueue_status
@@ -179,7 +179,7 @@ def plain_preemption(preemption: GroupPreemption | None, view: View) -> Plain | 
     return plain
 
 
-def plain_placements(found: Found, view: View) -> Plain:
+def plain_placements(found: FoundPlacement, view: View) -> Plain:
     """Nothing where the nodes are not divided."""
     if found.placements is None:
         return {}

@@ -24,8 +24,8 @@ from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
-from bayplan.store import ApiError, Deletion, NotFound, Store
-from bayplan.store.deleting import Request
+from bayplan.store import ApiError, DeletionResult, NotFound, Store
+from bayplan.store.deleting import DeleteOptions
 from bayplan.store.rules import RULES, Kind
 from bayplan.store.updating import updated_status
 
@@ -137,12 +137,12 @@ class ProjectedStore(Store):
         uid: str | None = None,
         resource_version: str | None = None,
         propagation: str | None = None,
-    ) -> Deletion:
+    ) -> DeletionResult:
         before: Any = self.get(kind, namespace, name)
-        request = Request(grace_seconds, uid, resource_version, propagation)
+        request = DeleteOptions(grace_seconds, uid, resource_version, propagation)
         gone = self._registry.delete(self._resource(kind), namespace, name, request, now).gone
         self._tell(before, None, now)
-        return Deletion(before if gone else self.get(kind, namespace, name), gone)
+        return DeletionResult(before if gone else self.get(kind, namespace, name), gone)
 
     def bind(
         self,
@@ -157,13 +157,13 @@ class ProjectedStore(Store):
         self._registry.bind(namespace, name, node_name, uid, annotations, self._options, now)
         return self.get(Pod, namespace, name)
 
-    def finalize_namespace(self, name: str, now: int) -> Deletion:
+    def finalize_namespace(self, name: str, now: int) -> DeletionResult:
         before = self.get("Namespace", "", name)
         if before.metadata.deletion_timestamp is None:
-            return Deletion(before, gone=False)
+            return DeletionResult(before, gone=False)
         self._registry.finalize_namespace(name, [], self._options, now)
         after = self.find("Namespace", "", name)
-        return Deletion(after or before, gone=after is None)
+        return DeletionResult(after or before, gone=after is None)
 
     def _resource(self, kind: Kind) -> Resource:
         rules = RULES.get(kind)

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from bayplan.analysis.anonymizing.rules import Rule, rule_of
+from bayplan.analysis.anonymizing.rules import TextRule, rule_of
 from bayplan.model.cluster import Namespace
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
@@ -26,7 +26,16 @@ _NUMBER = re.compile(r"[0-9.]+[A-Za-z]{0,2}")
 _SHORTEST = 3
 #: Texts that Kubernetes chose, amounts and times.
 _SAY_NOTHING = frozenset(
-    {Rule.WORD, Rule.AMOUNT, Rule.SCHEDULE, Rule.DROP, Rule.VERSION, Rule.TIME, Rule.KIND, Rule.GROUP}
+    {
+        TextRule.WORD,
+        TextRule.AMOUNT,
+        TextRule.SCHEDULE,
+        TextRule.DROP,
+        TextRule.VERSION,
+        TextRule.TIME,
+        TextRule.KIND,
+        TextRule.GROUP,
+    }
 )
 _PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)+")
 

@@ -33,7 +33,7 @@ from bayplan.report.answers.parts import Next, Part
 from bayplan.worlds.driving import rare_collections
 
 
-class Settings(TypedDict):
+class QuestionSettings(TypedDict):
     """What a method of `Cluster` that answers a question takes besides the question."""
 
     config: str | None
@@ -42,7 +42,7 @@ class Settings(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerOptions:
     """The options that all these commands have."""
 
     source: Source
@@ -75,8 +75,10 @@ class Asked:
         version = f"--kubernetes-version {self.kubernetes_version}" if self.kubernetes_version else ""
         return " ".join(filter(None, (self.source.arguments(), version)))
 
-    def settings(self) -> Settings:
-        return Settings(config=self.config, feature_gates=self.feature_gates, foreign_victims=self.foreign_victims)
+    def settings(self) -> QuestionSettings:
+        return QuestionSettings(
+            config=self.config, feature_gates=self.feature_gates, foreign_victims=self.foreign_victims
+        )
 
 
 def read_noting(files: Sequence[str]) -> list[ReadResult]:
@@ -112,7 +114,9 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
             **own: Any,
         ) -> int:
             source = Source(files, kubeconfig, context, namespace, all_namespaces)
-            asked = Asked(source, output, report, config, feature_gates, foreign_victims, details, kubernetes_version)
+            asked = AnswerOptions(
+                source, output, report, config, feature_gates, foreign_victims, details, kubernetes_version
+            )
             with rare_collections():
                 return function(asked, **own)
 
@@ -135,7 +139,7 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
 
 
 def write_answer(
-    asked: Asked,
+    asked: AnswerOptions,
     title: str,
     parts: Iterable[Part],
     document: Mapping[str, Any],

@@ -8,7 +8,7 @@ import sys
 import click
 
 from bayplan.analysis.answers.audit.rules import RULES, Level
-from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.cli.progress import progress_line
@@ -40,7 +40,7 @@ from bayplan.report.json_output import tagged, write_json
     multiple=True,
     help=f"Rule to skip: {', '.join(RULES)}. Can be repeated.",
 )
-def command(asked: Asked, fail_on: str, ignored: tuple[str, ...]) -> int:
+def command(asked: AnswerOptions, fail_on: str, ignored: tuple[str, ...]) -> int:
     """Find problems before they hurt: PriorityClasses, requests, budgets, constraints that no node can meet.
 
     Whatever can be tried is tried: whether all pods fit elsewhere if a node fails (for every node), whether each

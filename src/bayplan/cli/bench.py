@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from bayplan.analysis.bench.isolation import measure_apart
-from bayplan.analysis.bench.machine import Machine, this_machine
+from bayplan.analysis.bench.machine import HostFacts, this_machine
 from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.scaling import (
     NODE_COUNTS,
@@ -91,7 +91,7 @@ def _bench(
     _show(this_machine(), found, output, Path(out) if out else None)
 
 
-def _show(machine: Machine, found: Sequence[Measurement], output: str, out: Path | None) -> None:
+def _show(machine: HostFacts, found: Sequence[Measurement], output: str, out: Path | None) -> None:
     answer = document(machine, found)
     if out:
         with out.open("w", encoding="utf-8") as stream:
@@ -99,7 +99,7 @@ def _show(machine: Machine, found: Sequence[Measurement], output: str, out: Path
     write_parts("bayplan bench", bench_parts(machine, found, WORKLOADS), answer, output=output)
 
 
-def document(machine: Machine, measurements: Iterable[Measurement]) -> dict[str, Any]:
+def document(machine: HostFacts, measurements: Iterable[Measurement]) -> dict[str, Any]:
     """The result as JSON."""
     targets = {workload.name: workload.target for workload in WORKLOADS.values() if workload.target}
     measured = [measurement.to_dict() for measurement in measurements]

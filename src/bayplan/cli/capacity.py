@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from bayplan.analysis.references import group_named
-from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, refuse_groups, require_groups
 from bayplan.report.answers.capacity import capacity_parts
@@ -56,7 +56,7 @@ from bayplan.report.json_output import tagged
 )
 @click.option("--no-evictions", is_flag=True, help="Skip the second count, with pods of lower priority evicted.")
 def command(
-    asked: Asked,
+    asked: AnswerOptions,
     pods: tuple[str, ...],
     workloads: tuple[str, ...],
     replicas: int | None,
@@ -92,7 +92,7 @@ def command(
     return EXIT_YES if answer.is_enough else EXIT_NO
 
 
-def _count_groups(asked: Asked, group: str) -> int:
+def _count_groups(asked: AnswerOptions, group: str) -> int:
     cluster = asked.cluster()
     require_groups(asked.config, asked.feature_gates, cluster.release, group)
     answer = cluster.group_capacity(group, asked.config, feature_gates=asked.feature_gates)

@@ -8,7 +8,7 @@ import sys
 import click
 
 from bayplan.analysis.answers.moving.defrag import SECONDS
-from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
 from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, script_option, seconds_option
@@ -30,7 +30,12 @@ from bayplan.report.json_output import tagged
 @details_option
 @answer_options()
 def command(
-    asked: Asked, selector: str, max_nodes: int | None, max_moves: int | None, seconds: float | None, script: bool
+    asked: AnswerOptions,
+    selector: str,
+    max_nodes: int | None,
+    max_moves: int | None,
+    seconds: float | None,
+    script: bool,
 ) -> int:
     """Find the nodes that can be given back: as many as possible, with every pod running elsewhere.
 

@@ -7,7 +7,7 @@ import sys
 import click
 
 from bayplan.analysis.answers.moving.defrag import SECONDS
-from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
 from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, script_option, seconds_option
@@ -35,7 +35,7 @@ from bayplan.report.json_output import tagged
 @script_option
 @details_option
 @answer_options()
-def command(asked: Asked, wanted: str, max_moves: int | None, seconds: float | None, script: bool) -> int:
+def command(asked: AnswerOptions, wanted: str, max_moves: int | None, seconds: float | None, script: bool) -> int:
     """Find the fewest running pods to move so that another pod fits: which ones, in which order, and where each goes.
 
     Nothing is actually moved. A solver proposes moves; each is then played as a cluster would carry it out: evicted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
 from bayplan.cli.completing import complete_node
 from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
@@ -25,7 +25,7 @@ from bayplan.report.json_output import tagged
 @click.option("--rolling", is_flag=True, help="Drain one node after another; each is back before the next.")
 @details_option
 @answer_options()
-def command(asked: Asked, nodes: tuple[str, ...], selector: str, rolling: bool) -> int:
+def command(asked: AnswerOptions, nodes: tuple[str, ...], selector: str, rolling: bool) -> int:
     """Find out whether NODES can be drained: which pods go where in which order, and which budgets block it.
 
     Nothing is actually drained. Pods are evicted as kubectl drain does, their controllers recreate them, and the new

@@ -12,7 +12,7 @@ import click
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.explanation import PodExplanation
 from bayplan.analysis.references import group_named
-from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
 from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
@@ -60,7 +60,7 @@ from bayplan.report.json_output import tagged
     "--optimal", is_flag=True, help="Also work out the least disruption that any choice of victims could cause."
 )
 def command(
-    asked: Asked,
+    asked: AnswerOptions,
     pod: str | None,
     selector: str,
     call_extenders: bool,
@@ -111,7 +111,7 @@ def command(
     return EXIT_YES if why.fits else EXIT_NO
 
 
-def _explain_group(asked: Asked, cluster: Cluster, group: str) -> int:
+def _explain_group(asked: AnswerOptions, cluster: Cluster, group: str) -> int:
     require_groups(asked.config, asked.feature_gates, cluster.release, group)
     why = cluster.explain_group(group, asked.config, feature_gates=asked.feature_gates)
     document = why.document()
@@ -125,7 +125,7 @@ def _explain_group(asked: Asked, cluster: Cluster, group: str) -> int:
     return EXIT_YES if why.fits else EXIT_NO
 
 
-def _list(asked: Asked, cluster: Cluster, selector: str) -> int:
+def _list(asked: AnswerOptions, cluster: Cluster, selector: str) -> int:
     answer = cluster.pending(asked.source.listed_namespace, selector, **asked.settings())
     write_answer(
         asked,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bayplan.cli.answering import Asked, answer_options, details_option, read_noting, write_answer
+from bayplan.cli.answering import AnswerOptions, answer_options, details_option, read_noting, write_answer
 from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, all_namespaces_option
@@ -33,7 +33,7 @@ _TOP = 20
     "--class", "priority_class", metavar="NAME", default="", help="Without a pod: only workloads of this PriorityClass."
 )
 @click.option("--top", type=click.IntRange(min=1), default=_TOP, show_default=True, help="Number of workloads to rank.")
-def command(asked: Asked, pod: str | None, against: tuple[str, ...], priority_class: str, top: int) -> int:
+def command(asked: AnswerOptions, pod: str | None, against: tuple[str, ...], priority_class: str, top: int) -> int:
     """Find out what could evict POD: which priority and which request it takes.
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web), which means all its running

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
 from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
@@ -21,7 +21,7 @@ from bayplan.report.json_output import tagged
 @click.argument("pod", shell_complete=complete_pod)
 @details_option
 @answer_options()
-def command(asked: Asked, pod: str) -> int:
+def command(asked: AnswerOptions, pod: str) -> int:
     """Find the smallest changes that would let POD run, each one verified, with kubectl commands.
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web), which means its pending pods,

@@ -48,7 +48,7 @@ class GoInt(click.ParamType[int]):
             self.fail(f"{value!r}: expected a whole number", param, ctx)
 
 
-class Port(GoInt):
+class GoPort(GoInt):
     name = "port"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
@@ -73,4 +73,4 @@ def list_option(name: str, default: Sequence[str], help_text: str, metavar: str 
     )
 
 
-GO_DURATION, GO_BOOL, GO_INT, PORT = GoDuration(), GoBool(), GoInt(), Port()
+GO_DURATION, GO_BOOL, GO_INT, PORT = GoDuration(), GoBool(), GoInt(), GoPort()

@@ -9,7 +9,7 @@ import click
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import PodQueue
 from bayplan.analysis.label_selection import selected_by
-from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.answering import AnswerOptions, answer_options, write_answer
 from bayplan.cli.completing import complete_pod
 from bayplan.cli.input_notes import note_idle
 from bayplan.cli.main import EXIT_NO, EXIT_YES
@@ -49,7 +49,9 @@ _EXAMPLES = 3
     help="Break ties between nodes by name, or randomly with a seed.",
 )
 @click.option("--gated", is_flag=True, help="Place gated pods as if their gates were removed.")
-def command(asked: Asked, pods: tuple[str, ...], selector: str, call_extenders: bool, ties: str, gated: bool) -> int:
+def command(
+    asked: AnswerOptions, pods: tuple[str, ...], selector: str, call_extenders: bool, ties: str, gated: bool
+) -> int:
     """Place the pending pods one by one, evicting only where necessary.
 
     Takes all pending pods, including those that workloads would create, or only PODS (named as for explain; a workload
@@ -79,7 +81,7 @@ def command(asked: Asked, pods: tuple[str, ...], selector: str, call_extenders: 
     return EXIT_NO if unplaced else EXIT_YES
 
 
-def _queue(asked: Asked, cluster: Cluster, pods: tuple[str, ...], selector: str, *, gated: bool) -> PodQueue:
+def _queue(asked: AnswerOptions, cluster: Cluster, pods: tuple[str, ...], selector: str, *, gated: bool) -> PodQueue:
     """The pods that are named, or those of the namespace with these labels."""
     queue = cluster.queue(asked.config, pods or None, asked.namespace, gated=gated, feature_gates=asked.feature_gates)
     namespace, selects = asked.source.listed_namespace, selected_by(selector)

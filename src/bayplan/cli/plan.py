@@ -7,7 +7,7 @@ from dataclasses import replace
 import click
 
 from bayplan.analysis.answers.planning.plan import NODE, SECONDS, ZONE
-from bayplan.cli.answering import Asked, answer_options, details_option, write_answer
+from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, seconds_option
 from bayplan.cli.progress import progress_line
@@ -37,7 +37,9 @@ from bayplan.report.json_output import tagged
 @seconds_option("cheaper nodes", SECONDS)
 @details_option
 @answer_options()
-def command(asked: Asked, pods: tuple[str, ...], catalog: str, survive: str | None, seconds: float | None) -> int:
+def command(
+    asked: AnswerOptions, pods: tuple[str, ...], catalog: str, survive: str | None, seconds: float | None
+) -> int:
     """Find the cheapest nodes of a catalog that hold pods, with a proven lower bound for the price.
 
     The pods come from --pods, on top of a cluster (-f, --kubeconfig) if there is one, whose nodes are used as well. A

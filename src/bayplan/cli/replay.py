@@ -16,7 +16,7 @@ from bayplan.report.hidden_characters import visible
 from bayplan.report.words import counted
 
 if TYPE_CHECKING:
-    from bayplan.worlds.journal import Bug, Difference, Player
+    from bayplan.worlds.journal import Bug, Divergence, Player
 
 _DIFFERENCES_SHOWN = 5
 
@@ -75,7 +75,7 @@ class _Replayed:
 
     def __init__(self) -> None:
         self.decisions = 0
-        self.differences: list[tuple[str, Difference]] = []
+        self.differences: list[tuple[str, Divergence]] = []
         self.bugs: list[tuple[str, Bug]] = []
         self.wakeups = ""
         self._player: Player | None = None

@@ -222,9 +222,9 @@ class _Process:
     def _serve(
         self, client: ApiClient, recorder: DecisionRecorder, metrics: Metrics, is_stopping: Callable[[], bool]
     ) -> SecurePort:
-        from bayplan.cli.run_serving import Shown, secure_port  # noqa: PLC0415
+        from bayplan.cli.run_serving import RunningParts, secure_port  # noqa: PLC0415
 
-        shown = Shown(self.scheduler, self.world, self.elector, recorder, metrics, is_stopping)
+        shown = RunningParts(self.scheduler, self.world, self.elector, recorder, metrics, is_stopping)
         return secure_port(self._options, self._configuration, client, shown)
 
     def _show_in(self, metrics: Metrics) -> None:

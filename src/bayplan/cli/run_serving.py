@@ -32,7 +32,7 @@ from bayplan.serving.decisions import DecisionRecorder
 from bayplan.serving.encryption import LOCAL_NAMES, Encryption
 from bayplan.serving.health import Check, HealthPage
 from bayplan.serving.inspecting import Inspector
-from bayplan.serving.pages import Metrics, Page, configuration_page, debug_pages, health_pages, metrics_pages
+from bayplan.serving.pages import Page, Renderable, configuration_page, debug_pages, health_pages, metrics_pages
 from bayplan.serving.pod_resources import pod_resource_metrics
 from bayplan.serving.port_settings import TLS_VERSIONS
 from bayplan.serving.secure_port import Pages, SecurePort
@@ -43,18 +43,20 @@ from bayplan.worlds.live import LiveWorld
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RunningParts:
     """The running parts that have something to show."""
 
     scheduler: Scheduler
     world: LiveWorld
     elector: LeaderElector | None
     recorder: DecisionRecorder
-    metrics: Metrics
+    metrics: Renderable
     is_stopping: Callable[[], bool]
 
 
-def secure_port(options: RunOptions, configuration: Configuration, client: ApiClient, shown: Shown) -> SecurePort:
+def secure_port(
+    options: RunOptions, configuration: Configuration, client: ApiClient, shown: RunningParts
+) -> SecurePort:
     """Ready to run. Raises click.UsageError."""
     encryption = _encryption(options)
     trust = _trust(options, encryption)
@@ -121,7 +123,7 @@ def _socket(options: RunOptions) -> socket.socket:
         raise click.UsageError(f"the secure port {where} cannot be used: {error.strerror}") from error
 
 
-def _pages(configuration: Configuration, shown: Shown, flags: Mapping[str, str]) -> Mapping[str, Page]:
+def _pages(configuration: Configuration, shown: RunningParts, flags: Mapping[str, str]) -> Mapping[str, Page]:
     health = health_checks(shown)
     inspector = Inspector(shown.scheduler, shown.world.objects)
     started_at = time.time_ns()
@@ -138,7 +140,7 @@ def _pages(configuration: Configuration, shown: Shown, flags: Mapping[str, str])
     return pages
 
 
-def health_checks(shown: Shown) -> Sequence[HealthPage]:
+def health_checks(shown: RunningParts) -> Sequence[HealthPage]:
     """The pages of upstream, with its checks in its order."""
     world, elector = shown.world, shown.elector
     leads = () if elector is None else (Check("leaderElection", elector.complaint),)
@@ -148,7 +150,7 @@ def health_checks(shown: Shown) -> Sequence[HealthPage]:
     return healthz, HealthPage("livez"), HealthPage("readyz", (*leads, shutdown, synced))
 
 
-def _pod_resources(shown: Shown) -> str:
+def _pod_resources(shown: RunningParts) -> str:
     """Nothing while another process leads, so that each pod is counted once."""
     if shown.elector is not None and not shown.elector.is_leading():
         return ""

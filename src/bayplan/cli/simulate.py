@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import click
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.gates import Gate, parse_gates
-from bayplan.analysis.simulation.inputs.commands import Plan
+from bayplan.analysis.gates import FailCondition, parse_gates
+from bayplan.analysis.simulation.inputs.commands import PlannedCommand
 from bayplan.analysis.simulation.inputs.node_templates import nodes_like
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.analysis.simulation.results.comparison import compare, short_names
@@ -195,7 +195,7 @@ def _check_single_run(sources: Sequence[str | None], journal: str | None, parque
 
 def _run_each(
     cluster: Cluster,
-    plans: Sequence[Plan],
+    plans: Sequence[PlannedCommand],
     runs: Iterable[Options],
     brought: Brought,
     open_journal: JournalOpener | None,
@@ -228,14 +228,16 @@ def _check_configurations(sources: Sequence[str | None], feature_gates: str, clu
 
 
 def _show_one(
-    result: SimulationResult, gates: Sequence[Gate], output: str, report: str | None, parquet: str | None
+    result: SimulationResult, gates: Sequence[FailCondition], output: str, report: str | None, parquet: str | None
 ) -> int:
     """The result, and the exit code."""
     show_result(result, output, report, parquet)
     return judge(result, gates)
 
 
-def _show_several(results: Sequence[SimulationResult], gates: Sequence[Gate], output: str, report: str | None) -> int:
+def _show_several(
+    results: Sequence[SimulationResult], gates: Sequence[FailCondition], output: str, report: str | None
+) -> int:
     """The comparison, and the exit code."""
     if len(results) < 2:
         note("interrupted in the first run: nothing to compare")

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import click
 
-from bayplan.analysis.gates import Gate, Kind
+from bayplan.analysis.gates import FailCondition, FailKind
 from bayplan.analysis.simulation.results.result import SimulationResult
-from bayplan.analysis.simulation.results.run_format import Cause, End, PodRow, Run
+from bayplan.analysis.simulation.results.run_format import End, EvictionCause, PodRow, Run
 from bayplan.cli.main import EXIT_INTERRUPTED, EXIT_NO, EXIT_YES
 from bayplan.report.hidden_characters import visible
 from bayplan.report.words import counted, listed
 
 #: What a run can be judged by.
-KINDS = tuple(Kind)
+KINDS = tuple(FailKind)
 _PODS_NAMED = 3
 
 
-def judge(result: SimulationResult, gates: Sequence[Gate], run: str = "") -> int:
+def judge(result: SimulationResult, gates: Sequence[FailCondition], run: str = "") -> int:
     """Reports what failed, and returns the exit code; `run` is the run's name if there are several."""
     failures = [why for gate in gates if (why := _failure(gate, result.run))]
     for why in failures:
@@ -28,20 +28,20 @@ def judge(result: SimulationResult, gates: Sequence[Gate], run: str = "") -> int
     return EXIT_NO if failures else EXIT_YES
 
 
-def _failure(gate: Gate, run: Run) -> str:
+def _failure(gate: FailCondition, run: Run) -> str:
     """Why the run counts as failed, "" if it does not."""
     match gate.kind:
-        case Kind.LOOP:
+        case FailKind.LOOP:
             loops = [f"{loop.preemptor} evicts {loop.victim}" for loop in run.loops]
             return f"{counted(len(loops), 'loop')}: {listed(loops, _PODS_NAMED)}" if loops else ""
-        case Kind.PDB:
+        case FailKind.PDB:
             broken = run.summary.budgets_broken
             return f"PodDisruptionBudgets were violated {counted(broken, 'time')}" if broken else ""
-        case Kind.PENDING:
+        case FailKind.PENDING:
             waiting = [pod.key for pod in run.pods if pod.end is End.PENDING]
             return f"{counted(len(waiting), 'pod')} without a node: {listed(waiting, _PODS_NAMED)}" if waiting else ""
-        case Kind.EVICTS:
-            number = sum(pod.evicted is Cause.PREEMPTION and gate.covers(_class_of(pod)) for pod in run.pods)
+        case FailKind.EVICTS:
+            number = sum(pod.evicted is EvictionCause.PREEMPTION and gate.covers(_class_of(pod)) for pod in run.pods)
             of_class = f" of class {gate.class_name}" if gate.class_name else ""
             return f"{counted(number, 'pod')}{of_class} preempted" if number else ""
 

@@ -117,9 +117,9 @@ def read_live(kubeconfig: str | None, context: str | None) -> ReadResult:
     """The objects of a cluster; pods first, in the order in which they were created."""
     from bayplan.client.connecting import connect  # noqa: PLC0415
     from bayplan.client.event_loop import run_event_loop  # noqa: PLC0415
-    from bayplan.client.snapshots import Snapshot, read_snapshot  # noqa: PLC0415
+    from bayplan.client.snapshots import ListedPages, read_snapshot  # noqa: PLC0415
 
-    async def ask() -> Snapshot:
+    async def ask() -> ListedPages:
         client = connect(kubeconfig, context)
         try:
             return await read_snapshot(client)

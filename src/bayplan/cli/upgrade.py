@@ -9,13 +9,13 @@ from typing import Any
 import click
 import msgspec
 
-from bayplan.analysis.answers.upgrading.upgrade import Kind, Upgrade
+from bayplan.analysis.answers.upgrading.upgrade import DifferenceKind, Upgrade
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.memory import keep_memory
 from bayplan.analysis.simulation.results.comparison import compare
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.running import simulate
-from bayplan.cli.answering import Asked, answer_options, details_option, with_source
+from bayplan.cli.answering import AnswerOptions, answer_options, details_option, with_source
 from bayplan.cli.input_notes import note_input
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, check_gates, note
@@ -65,7 +65,7 @@ def _release(ctx: click.Context, parameter: click.Parameter, value: str) -> Kube
 @click.option("--until", metavar="DURATION", help="How long to simulate, such as 24h.")
 @click.option(
     "--fail-on",
-    type=click.Choice([*(kind.value for kind in Kind), _CONFIG]),
+    type=click.Choice([*(kind.value for kind in DifferenceKind), _CONFIG]),
     multiple=True,
     help="Exit with code 1 if a pod gets another node (or none), other victims or another message, or if a setting is "
     "refused. Can be repeated.",
@@ -74,7 +74,7 @@ def _release(ctx: click.Context, parameter: click.Parameter, value: str) -> Kube
 @details_option
 @answer_options(FORMAT)
 def command(
-    asked: Asked,
+    asked: AnswerOptions,
     to: KubernetesRelease,
     rules: tuple[str, ...],
     timeline: str | None,
@@ -132,7 +132,7 @@ def _sarif(answer: Upgrade, cluster: Cluster) -> dict[str, Any]:
     return upgrade_sarif(answer, files.__getitem__, lines)
 
 
-def _cluster(asked: Asked, to: KubernetesRelease) -> Cluster:
+def _cluster(asked: AnswerOptions, to: KubernetesRelease) -> Cluster:
     """Under the version that it has."""
     given = Cluster.of(asked.source.read(), asked.kubernetes_version)
     cluster = given.upgraded_from(to)
@@ -146,7 +146,7 @@ def _cluster(asked: Asked, to: KubernetesRelease) -> Cluster:
     return cluster
 
 
-def _gates_left(asked: Asked, answer: Upgrade) -> str:
+def _gates_left(asked: AnswerOptions, answer: Upgrade) -> str:
     """The settings that the other version takes."""
     refused = {each.setting.removeprefix("--feature-gates ") for each in answer.refused}
     parts = asked.feature_gates.split(",")
@@ -159,4 +159,4 @@ def _simulation_parts(compared: ComparedRuns) -> Iterator[Part]:
 
 
 def _fails(answer: Upgrade, fail_on: tuple[str, ...]) -> bool:
-    return any(answer.refused if each == _CONFIG else answer.of_kind(Kind(each)) for each in fail_on)
+    return any(answer.refused if each == _CONFIG else answer.of_kind(DifferenceKind(each)) for each in fail_on)

@@ -6,7 +6,7 @@ import click
 
 from bayplan.analysis.answers.gates import KINDS, gates_failed
 from bayplan.analysis.gates import parse_gates
-from bayplan.cli.answering import Asked, answer_options, details_option, read_noting, write_answer
+from bayplan.cli.answering import AnswerOptions, answer_options, details_option, read_noting, write_answer
 from bayplan.cli.completing import complete_node
 from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
@@ -46,7 +46,7 @@ from bayplan.report.json_output import tagged
 @details_option
 @answer_options()
 def command(
-    asked: Asked,
+    asked: AnswerOptions,
     applied: tuple[str, ...],
     deleted: tuple[str, ...],
     drained: tuple[str, ...],

@@ -30,7 +30,7 @@ from bayplan.client.connection import (
     basic_authorization,
 )
 from bayplan.client.credentials import ExecCredentials, FileCredentials, bearer, token_in
-from bayplan.client.kubeconfig import Cluster, Context, Entry, ExecPlugin, Kubeconfig, User
+from bayplan.client.kubeconfig import AuthInfo, ClusterEntry, Context, ExecPlugin, Kubeconfig, NamedEntry
 from bayplan.client.proxy_choice import proxy_from_environment
 from bayplan.model.errors import Fault, InvalidObject
 
@@ -56,7 +56,7 @@ def connection_of(config: Kubeconfig, context: str | None, environ: Mapping[str,
 class _Building:
     """Makes one connection, and collects what stands in the way."""
 
-    def __init__(self, config: Kubeconfig, name: str, context: Entry[Context], environ: Mapping[str, str]) -> None:
+    def __init__(self, config: Kubeconfig, name: str, context: NamedEntry[Context], environ: Mapping[str, str]) -> None:
         self._environ = environ
         self._faults: list[Fault] = []
         about = f'context "{name}"'
@@ -66,8 +66,8 @@ class _Building:
             self._faults.append(Fault(context.file, about, "cluster", _missing("cluster", cluster_name)))
         if user is None:
             self._faults.append(Fault(context.file, about, "user", _missing("user", user_name)))
-        self._cluster = cluster or Entry(context.file, Cluster())
-        self._user = user or Entry(context.file, User())
+        self._cluster = cluster or NamedEntry(context.file, ClusterEntry())
+        self._user = user or NamedEntry(context.file, AuthInfo())
         self._about_cluster, self._about_user = f'cluster "{cluster_name}"', f'user "{user_name}"'
 
     def connection(self) -> Connection:
@@ -262,7 +262,7 @@ class _Building:
     # Both.
 
     def _content(
-        self, entry: Entry[Any], field: str, path: str, encoded: str, fault: Callable[[str, str], None]
+        self, entry: NamedEntry[Any], field: str, path: str, encoded: str, fault: Callable[[str, str], None]
     ) -> bytes:
         """Data in a file or as base64."""
         try:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from bayplan.client.contract import Response, TransportError
-from bayplan.client.lanes import Job, Lane, Lanes
+from bayplan.client.lanes import Lane, Lanes, LaneTask
 from bayplan.client.loggers import structlog
 from bayplan.client.refusals import read_status
 from bayplan.client.sending import Sender
@@ -22,7 +22,7 @@ from bayplan.model.media_types import STRATEGIC_MERGE_PATCH
 from bayplan.model.structs import Struct
 from bayplan.model.time_units import SECOND
 from bayplan.performing.event_series import FINISH_NS, REFRESH_NS, EventSeries, Said
-from bayplan.performing.regarding import About
+from bayplan.performing.regarding import EventSubject
 from bayplan.performing.requests import CONFLICT, NOT_FOUND
 
 #: Events that wait. Upstream has room for 1,000; a burst of bindings is not to lose any of theirs here.
@@ -62,7 +62,7 @@ class EventWrites:
         self._every(FINISH_NS, "finish", lambda: self._series.finish(self._clock()))
         self._every(REFRESH_NS, "refresh", self._series.series)
 
-    def say(self, event: Emit, about: About, now: int) -> None:
+    def say(self, event: Emit, about: EventSubject, now: int) -> None:
         """Write the Event, or count it."""
         for said in self._series.say(event, about, now):
             self._put(_Attempt(said))
@@ -86,9 +86,9 @@ class EventWrites:
             self._count("dropped")
             return
         # One name, one key: a count is not written before the Event itself.
-        self._lanes.put(Job(Lane.EVENTS, f"events/{attempt.said.name}", self._write, attempt, 0))
+        self._lanes.put(LaneTask(Lane.EVENTS, f"events/{attempt.said.name}", self._write, attempt, 0))
 
-    async def _write(self, job: Job) -> None:
+    async def _write(self, job: LaneTask) -> None:
         attempt = job.subject
         assert isinstance(attempt, _Attempt)
         try:

@@ -19,7 +19,7 @@ from bayplan.client.connection import Connection, Credential, CredentialsFailed
 from bayplan.client.contract import LostError, NotSentError, Response, Stream
 from bayplan.client.dialing import Dialer, DialFailed
 from bayplan.client.go_errors import NO_HEADERS_IN_TIME, request_failed
-from bayplan.client.pool import Pool
+from bayplan.client.pool import ConnectionPool
 from bayplan.client.streams import HttpStream
 from bayplan.client.wire import BrokenExchange, Wire
 from bayplan.model.media_types import JSON
@@ -38,7 +38,7 @@ class HttpClient:
         self._connection = connection
         self._credentials = connection.credentials
         self._dialer = Dialer(connection)
-        self._pool = Pool(self._dialer.dial, connections_max)
+        self._pool = ConnectionPool(self._dialer.dial, connections_max)
         self._heads = _Heads(connection, self._dialer.absolute_form)
         self._streams: set[HttpStream] = set()
 

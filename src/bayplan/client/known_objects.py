@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from bayplan.model.kinds import KINDS, Object
-from bayplan.performing.recent import Recent
+from bayplan.performing.recent import NewestEntries
 from bayplan.performing.requests import Known
 
 
@@ -20,7 +20,7 @@ class KnownObjects:
     def __init__(self, seen: Known) -> None:
         """`seen` gives an object as the watch last showed it."""
         self.seen = seen
-        self._answered: Recent[tuple[str, str], bytes] = Recent()
+        self._answered: NewestEntries[tuple[str, str], bytes] = NewestEntries()
 
     def find(self, kind: str, key: str) -> Object | None:
         """The object as it is now, as far as is known."""

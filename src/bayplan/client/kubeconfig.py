@@ -31,7 +31,7 @@ class Extension(msgspec.Struct):
     extension: Any = None
 
 
-class Cluster(msgspec.Struct, rename="kebab"):
+class ClusterEntry(msgspec.Struct, rename="kebab"):
     server: str = ""
     tls_server_name: str = ""
     insecure_skip_tls_verify: bool = False
@@ -60,7 +60,7 @@ class AuthProvider(msgspec.Struct):
     name: str = ""
 
 
-class User(msgspec.Struct, rename="kebab"):
+class AuthInfo(msgspec.Struct, rename="kebab"):
     client_certificate: str = ""
     client_certificate_data: str = ""
     client_key: str = ""
@@ -85,12 +85,12 @@ class Context(msgspec.Struct):
 
 class _NamedCluster(msgspec.Struct):
     name: str = ""
-    cluster: Cluster = msgspec.field(default_factory=Cluster)
+    cluster: ClusterEntry = msgspec.field(default_factory=ClusterEntry)
 
 
 class _NamedUser(msgspec.Struct):
     name: str = ""
-    user: User = msgspec.field(default_factory=User)
+    user: AuthInfo = msgspec.field(default_factory=AuthInfo)
 
 
 class _NamedContext(msgspec.Struct):
@@ -107,7 +107,7 @@ class _File(msgspec.Struct, rename="kebab"):
     current_context: str = ""
 
 
-class Entry(NamedTuple, Generic[EntryT]):
+class NamedEntry(NamedTuple, Generic[EntryT]):
     """A cluster, user or context, and the file that it is from."""
 
     file: str
@@ -123,9 +123,9 @@ class Kubeconfig:
     """All files as one."""
 
     files: list[str] = field(default_factory=list)  # those that exist
-    clusters: dict[str, Entry[Cluster]] = field(default_factory=dict)
-    users: dict[str, Entry[User]] = field(default_factory=dict)
-    contexts: dict[str, Entry[Context]] = field(default_factory=dict)
+    clusters: dict[str, NamedEntry[ClusterEntry]] = field(default_factory=dict)
+    users: dict[str, NamedEntry[AuthInfo]] = field(default_factory=dict)
+    contexts: dict[str, NamedEntry[Context]] = field(default_factory=dict)
     current_context: str = ""
 
     @property
@@ -183,13 +183,17 @@ def _merge(merged: Kubeconfig, path: str, file: _File, faults: list[Fault]) -> N
 
 
 def _add(
-    merged: dict[str, Entry[EntryT]], path: str, kind: str, named: Iterable[tuple[str, EntryT]], faults: list[Fault]
+    merged: dict[str, NamedEntry[EntryT]],
+    path: str,
+    kind: str,
+    named: Iterable[tuple[str, EntryT]],
+    faults: list[Fault],
 ) -> None:
     """Adds what no earlier file has; a name that a file has twice is a fault."""
-    own: dict[str, Entry[EntryT]] = {}
+    own: dict[str, NamedEntry[EntryT]] = {}
     for name, value in named:
         if name in own:
             faults.append(Fault(path, f'{kind} "{name}"', "name", "used more than once in this file"))
-        own[name] = Entry(path, value)
+        own[name] = NamedEntry(path, value)
     for name, entry in own.items():
         merged.setdefault(name, entry)

@@ -28,12 +28,12 @@ class Lane(IntEnum):
 EVENTS_BESIDE_OTHERS: Final = 1
 
 
-class Job(Struct, eq=False):
+class LaneTask(Struct, eq=False):
     """Something to do; what it is about is up to whoever does it."""
 
     lane: Lane
     key: str
-    work: Callable[[Job], Awaitable[None]]
+    work: Callable[[LaneTask], Awaitable[None]]
     subject: object
     now: int
     then: Callable[[str], None] | None = None  # gets the error
@@ -47,7 +47,7 @@ class Lanes:
         self,
         in_flight_max: int,
         is_sending: Callable[[], bool],
-        on_raised: Callable[[Job, Exception], None] | None = None,
+        on_raised: Callable[[LaneTask, Exception], None] | None = None,
     ) -> None:
         """`in_flight_max` jobs at once, and a quarter as many events; `is_sending`: something else than events.
 
@@ -58,14 +58,14 @@ class Lanes:
         self._most = (in_flight_max, max(in_flight_max * 3 // 4, 1), max(in_flight_max // 4, 1))
         self._size = in_flight_max + self._most[Lane.EVENTS]
         self._is_sending = is_sending
-        self._waiting: tuple[deque[Job], ...] = (deque(), deque(), deque())
+        self._waiting: tuple[deque[LaneTask], ...] = (deque(), deque(), deque())
         self._running = [0, 0, 0]
-        self._behind: dict[str, deque[Job]] = {}  # by key, behind the one that runs or waits in its lane
-        self._first: dict[str, Job] = {}
+        self._behind: dict[str, deque[LaneTask]] = {}  # by key, behind the one that runs or waits in its lane
+        self._first: dict[str, LaneTask] = {}
         self._workers: set[asyncio.Task[None]] = set()
         self._idle: list[asyncio.Future[None]] = []
 
-    def put(self, job: Job) -> None:
+    def put(self, job: LaneTask) -> None:
         """Run it when it is its turn."""
         first = self._first.get(job.key)
         if first is None:
@@ -126,7 +126,7 @@ class Lanes:
                 self._running[lane] -= 1
                 self._over(job)
 
-    def _over(self, job: Job) -> None:
+    def _over(self, job: LaneTask) -> None:
         behind = self._behind.get(job.key)
         if behind is None:
             del self._first[job.key]
@@ -137,7 +137,7 @@ class Lanes:
         self._first[job.key] = following
         self._waiting[following.lane].append(following)
 
-    def _next(self) -> Job | None:
+    def _next(self) -> LaneTask | None:
         while (lane := self._lane()) is not None:
             job = self._waiting[lane].popleft()
             if not job.is_started:  # it may have been moved to a more important lane

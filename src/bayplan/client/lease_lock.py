@@ -1,9 +1,9 @@
 """A Lease as a lock: read, create and update it, and the event that says who got it.
 
-Takes an `ApiClient`; gives `Record`s and raises `LockError` for whatever goes wrong, whether the server refused or
-never answered. Keeps the Lease as last read or answered, because an update sends the whole object back with its
-resourceVersion: whoever is not up to date is refused. Knows nothing of who should hold it, and no time limits but those
-it is given.
+Takes an `ApiClient`; gives `LeaderElectionRecord`s and raises `LockError` for whatever goes wrong, whether the server
+refused or never answered. Keeps the Lease as last read or answered, because an update sends the whole object back with
+its resourceVersion: whoever is not up to date is refused. Knows nothing of who should hold it, and no time limits but
+those it is given.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LeaderElectionRecord:
     """What a Lease says. Times are texts: those that another process wrote are never compared with a clock here."""
 
     holder: str
@@ -76,18 +76,18 @@ class LeaseLock:
     def description(self) -> str:
         return f"{self.namespace}/{self.name}"
 
-    async def read(self, limit_s: float) -> Record:
+    async def read(self, limit_s: float) -> LeaderElectionRecord:
         """What the Lease says now. Raises LeaseNotFoundError, LockError."""
         await self._exchange("Error retrieving lease lock", "GET", f"/{self.name}", None, limit_s)
         return _record(self._lease)
 
-    async def create(self, record: Record, limit_s: float) -> None:
+    async def create(self, record: LeaderElectionRecord, limit_s: float) -> None:
         """Raises LockError, also if somebody else was faster."""
         metadata = {"name": self.name, "namespace": self.namespace}
         lease = {"kind": "Lease", "apiVersion": _API_VERSION, "metadata": metadata, "spec": _spec(record)}
         await self._exchange("Error initially creating lease lock", "POST", "", lease, limit_s)
 
-    async def update(self, record: Record, limit_s: float) -> None:
+    async def update(self, record: LeaderElectionRecord, limit_s: float) -> None:
         """Raises LockError, also if the Lease has changed since it was last read or answered."""
         lease = {**self._lease, "spec": _spec(record)}
         await self._exchange("Failed to update lease", "PUT", f"/{self.name}", lease, limit_s)
@@ -152,7 +152,7 @@ class LeaseLock:
         }
 
 
-def _spec(record: Record) -> Document:
+def _spec(record: LeaderElectionRecord) -> Document:
     return {
         "holderIdentity": record.holder,
         "leaseDurationSeconds": record.duration_s,
@@ -162,9 +162,9 @@ def _spec(record: Record) -> Document:
     }
 
 
-def _record(lease: Document) -> Record:
+def _record(lease: Document) -> LeaderElectionRecord:
     spec = lease.get("spec") or {}
-    return Record(
+    return LeaderElectionRecord(
         holder=spec.get("holderIdentity") or "",
         duration_s=spec.get("leaseDurationSeconds") or 0,
         acquired=spec.get("acquireTime") or "",

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from bayplan.client.contract import ApiClient
-from bayplan.client.lease_lock import LeaseLock, LeaseNotFoundError, LockError, Record
+from bayplan.client.lease_lock import LeaderElectionRecord, LeaseLock, LeaseNotFoundError, LockError
 from bayplan.client.loggers import structlog
 from bayplan.config.schema import LeaderElection
 from bayplan.model.time_units import SECOND
@@ -34,7 +34,7 @@ _NEVER: Final = float("-inf")
 _log = structlog.get_logger("leaderelection")
 
 
-class Clock(Protocol):
+class TimeSource(Protocol):
     """Time as one process sees it."""
 
     def monotonic(self) -> float:
@@ -90,7 +90,7 @@ class LeaderElector:
         *,
         on_started: Callable[[], None] = _nothing,
         on_stopped: Callable[[], None] = _nothing,
-        clock: Clock | None = None,
+        clock: TimeSource | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         if election.renew_deadline_ns <= election.retry_period_ns * _JITTER_FACTOR:
@@ -103,7 +103,7 @@ class LeaderElector:
         self._lease_duration_s = election.lease_duration_ns // SECOND
         self._renew_deadline_s = election.renew_deadline_ns / SECOND
         self._retry_period_s = election.retry_period_ns / SECOND
-        self._observed: Record | None = None
+        self._observed: LeaderElectionRecord | None = None
         self._observed_at = 0.0
         self._decides_until = _NEVER
         self._leads = False
@@ -199,7 +199,7 @@ class LeaderElector:
         if stored.holder != self.identity:
             return  # upstream would take it from whoever has it now
         now = format_micro_time(self._clock.wall_ns())
-        freed = Record(holder="", duration_s=1, acquired=now, renewed=now, transitions=stored.transitions)
+        freed = LeaderElectionRecord(holder="", duration_s=1, acquired=now, renewed=now, transitions=stored.transitions)
         await self._lock.update(freed, self._renew_deadline_s)
         self._observe(freed)
 
@@ -244,15 +244,20 @@ class LeaderElector:
             wanted = replace(wanted, acquired=wanted.renewed, transitions=stored.transitions + 1)
         return await self._write(self._lock.update, wanted, deadline)
 
-    def _wanted(self) -> Record:
+    def _wanted(self) -> LeaderElectionRecord:
         """The Lease as this process would have it, if nothing has changed since it was last seen."""
         now = format_micro_time(self._clock.wall_ns())
-        wanted = Record(self.identity, self._lease_duration_s, acquired=now, renewed=now, transitions=0)
+        wanted = LeaderElectionRecord(self.identity, self._lease_duration_s, acquired=now, renewed=now, transitions=0)
         if self._observed is None or not self._is_holder():
             return wanted
         return replace(wanted, acquired=self._observed.acquired, transitions=self._observed.transitions)
 
-    async def _write(self, write: Callable[[Record, float], Awaitable[None]], wanted: Record, deadline: float) -> bool:
+    async def _write(
+        self,
+        write: Callable[[LeaderElectionRecord, float], Awaitable[None]],
+        wanted: LeaderElectionRecord,
+        deadline: float,
+    ) -> bool:
         sent = self._clock.monotonic()
         self._tried = True
         await write(wanted, self._left(deadline))
@@ -263,7 +268,7 @@ class LeaderElector:
     def _left(self, deadline: float) -> float:
         return deadline - self._clock.monotonic()
 
-    def _observe(self, record: Record) -> None:
+    def _observe(self, record: LeaderElectionRecord) -> None:
         self._observed, self._observed_at = record, self._clock.monotonic()
 
     def _is_holder(self) -> bool:

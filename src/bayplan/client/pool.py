@@ -16,7 +16,7 @@ from bayplan.client.wire import Wire
 _IDLE_SECONDS: Final = 60.0  # Go: 90; less than what servers and load balancers allow
 
 
-class Pool:
+class ConnectionPool:
     """Open connections."""
 
     def __init__(

@@ -31,7 +31,7 @@ _STABLE: Final = "v1"
 
 
 @dataclass
-class Snapshot:
+class ListedPages:
     """Lists as JSON, each with its path, and what is not in them."""
 
     pages: list[tuple[str, bytes]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class _Expired(Exception):  # noqa: N818 - says what happened to the version tha
     """The server cannot show this version of the cluster."""
 
 
-async def read_snapshot(client: ApiClient) -> Snapshot:
+async def read_snapshot(client: ApiClient) -> ListedPages:
     """Everything, of one version if possible. Raises InvalidObject if the server cannot be asked."""
     try:
         for _ in range(_TRIES):
@@ -75,8 +75,8 @@ async def _current_version(client: ApiClient) -> str:
     return msgspec.json.decode(response.body, type=_List).metadata.version if response.ok else ""
 
 
-async def _read(client: ApiClient, version: str) -> Snapshot:
-    snapshot = Snapshot()
+async def _read(client: ApiClient, version: str) -> ListedPages:
+    snapshot = ListedPages()
     reading = [asyncio.ensure_future(_read_kind(client, info, version, snapshot)) for info in KINDS.values()]
     try:
         for pages in await asyncio.gather(*reading):
@@ -89,7 +89,7 @@ async def _read(client: ApiClient, version: str) -> Snapshot:
     return snapshot
 
 
-async def _read_kind(client: ApiClient, info: KindInfo, version: str, snapshot: Snapshot) -> list[tuple[str, bytes]]:
+async def _read_kind(client: ApiClient, info: KindInfo, version: str, snapshot: ListedPages) -> list[tuple[str, bytes]]:
     path = list_path(info)
     exactly = f"&resourceVersion={version}&resourceVersionMatch=Exact" if version else ""
     query = f"limit={_PAGE}{exactly}"

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from bayplan.client.contract import ApiClient, LostError, NotSentError
 from bayplan.client.event_writes import EventWrites
 from bayplan.client.known_objects import KnownObjects
-from bayplan.client.lanes import Job, Lane, Lanes
+from bayplan.client.lanes import Lane, Lanes, LaneTask
 from bayplan.client.limits import Throttle, TokenBucket
 from bayplan.client.requesting import Requests
 from bayplan.client.sending import Sender
@@ -41,8 +41,8 @@ from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.performing.actions import Effects, answer_to, steps_of
 from bayplan.performing.event_series import EventSeries
-from bayplan.performing.preemption import Preemption
-from bayplan.performing.recent import Recent
+from bayplan.performing.preemption import PreemptionWrites
+from bayplan.performing.recent import NewestEntries
 from bayplan.performing.regarding import Regarding
 from bayplan.performing.requests import Known, RefusedError
 
@@ -102,19 +102,19 @@ class Writer:
         series = EventSeries(host or socket.gethostname())
         self._events = EventWrites(self._lanes, self._sender, series, self.outcomes, clock)
         self._regarding = Regarding(lambda key: _pod(known("Pod", key)))
-        self._lost: Recent[str, int] = Recent()  # uid -> how often the answer was lost
+        self._lost: NewestEntries[str, int] = NewestEntries()  # uid -> how often the answer was lost
         self._pending_answers = 0
 
     def perform_all(self, actions: Sequence[Action], now: int) -> None:
         """Do what one decision asks for; the victims of a preemption in upstream's order."""
-        preemption = Preemption(actions) if any(isinstance(action, Evict) for action in actions) else None
+        preemption = PreemptionWrites(actions) if any(isinstance(action, Evict) for action in actions) else None
         for action in actions:
             if preemption is None or not isinstance(action, Evict | ClearNomination):
                 self.perform(action, now)
         if preemption is not None:
             self._begin_stage(preemption, now)
 
-    def _begin_stage(self, preemption: Preemption, now: int) -> None:
+    def _begin_stage(self, preemption: PreemptionWrites, now: int) -> None:
         """Start what comes next, once that what came before is over."""
         stage = preemption.stages.pop(0)
         outstanding = len(stage)
@@ -157,9 +157,9 @@ class Writer:
 
     def _put(self, action: Action, now: int, then: Callable[[str], None] | None) -> None:
         lane = Lane.STATUSES if isinstance(action, _STATUSES) else Lane.BINDINGS
-        self._lanes.put(Job(lane, subject_of(action), self._perform, action, now, then))
+        self._lanes.put(LaneTask(lane, subject_of(action), self._perform, action, now, then))
 
-    async def _perform(self, job: Job) -> None:
+    async def _perform(self, job: LaneTask) -> None:
         action: Any = job.subject
         if isinstance(action, Bind) and action.extender:
             await self._ask_extender(job, action)
@@ -177,7 +177,7 @@ class Writer:
         pause_s = self._pause(action.uid, error, lost or isinstance(answer, ClaimWriteFailed)) if waits else 0.0
         self._over(job, action, error, answer, pause_s)
 
-    async def _ask_extender(self, job: Job, action: Bind) -> None:
+    async def _ask_extender(self, job: LaneTask, action: Bind) -> None:
         assert self._bind_by_extender is not None
         answer = await asyncio.to_thread(self._bind_by_extender, action)
         self._over(job, action, answer.error, answer)
@@ -196,7 +196,7 @@ class Writer:
             return f"{type(error).__name__}: {error}", False
         return "", False
 
-    def _raised(self, job: Job, error: Exception) -> None:
+    def _raised(self, job: LaneTask, error: Exception) -> None:
         """Something else than a write has failed. Whoever waits is told, perhaps for the second time."""
         self._report_bug(job.key, error)
         message = f"{type(error).__name__}: {error}"
@@ -211,7 +211,9 @@ class Writer:
         if self._on_bug is not None:
             self._on_bug(about, error)
 
-    def _over(self, job: Job, action: Action, error: str, answer: Event | None = None, pause_s: float = 0.0) -> None:
+    def _over(
+        self, job: LaneTask, action: Action, error: str, answer: Event | None = None, pause_s: float = 0.0
+    ) -> None:
         self._count(action, error)
         if self._on_written is not None:
             self._on_written(action, max(self._clock() - job.now, 0), error)

@@ -13,14 +13,14 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Final
 
-from bayplan.config.known_gates import Stage
+from bayplan.config.known_gates import GateStage
 from bayplan.config.releases import RELEASES, KubernetesRelease
 from bayplan.core.feature_gates import FeatureGates
 
 GateSettings = str | Mapping[str, bool] | None
 
 #: Gates that stand for all of a stage that are not set themselves.
-WHOLE_STAGES: Final = MappingProxyType({"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA})
+WHOLE_STAGES: Final = MappingProxyType({"AllAlpha": GateStage.ALPHA, "AllBeta": GateStage.BETA})
 
 _POD_GROUPS = "pods are decided on one by one here, without pod groups"
 _PARTS_OF_GROUPS = "groups of groups, and claims of groups, are not known here"

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 
-class Stage(Enum):
+class GateStage(Enum):
     """How far a feature has come."""
 
     ALPHA = "alpha"
@@ -25,7 +25,7 @@ class Stage(Enum):
 class KnownGate(NamedTuple):
     """A gate as it is before anybody sets it."""
 
-    stage: Stage
+    stage: GateStage
     default: bool
     is_locked: bool = False  # to its default
 
@@ -118,15 +118,15 @@ _DEPRECATED_LOCKED_ON: Final = """
 
 KNOWN_GATES: Final[Mapping[str, KnownGate]] = MappingProxyType(
     {
-        **dict.fromkeys(_ALPHA.split(), KnownGate(Stage.ALPHA, default=False)),
-        **dict.fromkeys(_BETA_OFF.split(), KnownGate(Stage.BETA, default=False)),
-        **dict.fromkeys(_BETA_ON.split(), KnownGate(Stage.BETA, default=True)),
-        **dict.fromkeys(_STABLE.split(), KnownGate(Stage.STABLE, default=True)),
-        **dict.fromkeys(_STABLE_LOCKED.split(), KnownGate(Stage.STABLE, default=True, is_locked=True)),
-        **dict.fromkeys(_DEPRECATED_OFF.split(), KnownGate(Stage.DEPRECATED, default=False)),
-        **dict.fromkeys(_DEPRECATED_ON.split(), KnownGate(Stage.DEPRECATED, default=True)),
-        **dict.fromkeys(_DEPRECATED_LOCKED_OFF.split(), KnownGate(Stage.DEPRECATED, default=False, is_locked=True)),
-        **dict.fromkeys(_DEPRECATED_LOCKED_ON.split(), KnownGate(Stage.DEPRECATED, default=True, is_locked=True)),
+        **dict.fromkeys(_ALPHA.split(), KnownGate(GateStage.ALPHA, default=False)),
+        **dict.fromkeys(_BETA_OFF.split(), KnownGate(GateStage.BETA, default=False)),
+        **dict.fromkeys(_BETA_ON.split(), KnownGate(GateStage.BETA, default=True)),
+        **dict.fromkeys(_STABLE.split(), KnownGate(GateStage.STABLE, default=True)),
+        **dict.fromkeys(_STABLE_LOCKED.split(), KnownGate(GateStage.STABLE, default=True, is_locked=True)),
+        **dict.fromkeys(_DEPRECATED_OFF.split(), KnownGate(GateStage.DEPRECATED, default=False)),
+        **dict.fromkeys(_DEPRECATED_ON.split(), KnownGate(GateStage.DEPRECATED, default=True)),
+        **dict.fromkeys(_DEPRECATED_LOCKED_OFF.split(), KnownGate(GateStage.DEPRECATED, default=False, is_locked=True)),
+        **dict.fromkeys(_DEPRECATED_LOCKED_ON.split(), KnownGate(GateStage.DEPRECATED, default=True, is_locked=True)),
     }
 )
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from bayplan.config.known_gates import DEPENDENCIES, KNOWN_GATES, KnownGate, Stage
+from bayplan.config.known_gates import DEPENDENCIES, KNOWN_GATES, GateStage, KnownGate
 
 _GONE: Final = """
     APIServerTracing AnonymousAuthConfigurableEndpoints AnyVolumeDataSource AuthorizeNodeWithSelectors
@@ -60,14 +60,14 @@ _DEPRECATED_LOCKED_ON: Final = """
 """
 
 _NEW_OR_CHANGED: Final = (
-    (_ALPHA, KnownGate(Stage.ALPHA, default=False)),
-    (_BETA_OFF, KnownGate(Stage.BETA, default=False)),
-    (_BETA_ON, KnownGate(Stage.BETA, default=True)),
-    (_STABLE, KnownGate(Stage.STABLE, default=True)),
-    (_STABLE_LOCKED, KnownGate(Stage.STABLE, default=True, is_locked=True)),
-    (_DEPRECATED_ON, KnownGate(Stage.DEPRECATED, default=True)),
-    (_DEPRECATED_LOCKED_OFF, KnownGate(Stage.DEPRECATED, default=False, is_locked=True)),
-    (_DEPRECATED_LOCKED_ON, KnownGate(Stage.DEPRECATED, default=True, is_locked=True)),
+    (_ALPHA, KnownGate(GateStage.ALPHA, default=False)),
+    (_BETA_OFF, KnownGate(GateStage.BETA, default=False)),
+    (_BETA_ON, KnownGate(GateStage.BETA, default=True)),
+    (_STABLE, KnownGate(GateStage.STABLE, default=True)),
+    (_STABLE_LOCKED, KnownGate(GateStage.STABLE, default=True, is_locked=True)),
+    (_DEPRECATED_ON, KnownGate(GateStage.DEPRECATED, default=True)),
+    (_DEPRECATED_LOCKED_OFF, KnownGate(GateStage.DEPRECATED, default=False, is_locked=True)),
+    (_DEPRECATED_LOCKED_ON, KnownGate(GateStage.DEPRECATED, default=True, is_locked=True)),
 )
 _NEW_DEPENDENCIES: Final = {
     "CompositePodGroup": ("GenericWorkload", "TopologyAwareWorkloadScheduling"),

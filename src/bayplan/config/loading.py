@@ -31,8 +31,8 @@ from bayplan.config.schema import (
     ClientConnection,
     Extender,
     KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
     LeaderElection,
-    Profile,
 )
 from bayplan.config.validation import check_configuration
 from bayplan.core.feature_gates import FeatureGates
@@ -197,8 +197,8 @@ def _with_defaults(file: KubeSchedulerConfiguration) -> KubeSchedulerConfigurati
     )
 
 
-def _default_profiles(profiles: tuple[Profile, ...]) -> tuple[Profile, ...]:
-    profiles = profiles or (Profile(),)
+def _default_profiles(profiles: tuple[KubeSchedulerProfile, ...]) -> tuple[KubeSchedulerProfile, ...]:
+    profiles = profiles or (KubeSchedulerProfile(),)
     if len(profiles) == 1 and profiles[0].scheduler_name is None:
         return (msgspec.structs.replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
     return profiles
@@ -225,7 +225,7 @@ def _resources_left_to_extenders(extenders: tuple[Extender, ...]) -> frozenset[s
 
 
 def _profile_spec(
-    profile: Profile,
+    profile: KubeSchedulerProfile,
     ignored_resources: frozenset[str],
     implements: Mapping[str, frozenset[str]],
     folder: Path,
@@ -254,7 +254,7 @@ class _Outside:
 
     def __init__(
         self,
-        profile: Profile,
+        profile: KubeSchedulerProfile,
         implements: Mapping[str, frozenset[str]],
         folder: Path,
         path: str,
@@ -311,7 +311,7 @@ class _Outside:
             return None
 
 
-def _named_at(profile: Profile, path: str) -> dict[str, dict[str, str]]:
+def _named_at(profile: KubeSchedulerProfile, path: str) -> dict[str, dict[str, str]]:
     """Each plugin that the file enables: the points where, and the field of each."""
     named: dict[str, dict[str, str]] = {}
     for point in (MULTI_POINT, *EXTENSION_POINTS):
@@ -322,7 +322,7 @@ def _named_at(profile: Profile, path: str) -> dict[str, dict[str, str]]:
 
 
 def _args(
-    profile: Profile,
+    profile: KubeSchedulerProfile,
     ignored_resources: frozenset[str],
     gates: FeatureGates,
     path: str,

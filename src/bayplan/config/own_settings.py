@@ -16,7 +16,7 @@ import msgspec
 
 from bayplan.config.decoding import decode_struct
 from bayplan.config.faults import ConfigFaults
-from bayplan.config.schema import Part, Profile
+from bayplan.config.schema import KubeSchedulerProfile, Part
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import ForeignVictims, PreemptionSafety
 
@@ -50,7 +50,7 @@ class Own(NamedTuple):
     safety: PreemptionSafety
 
 
-def read_own_settings(profiles: Sequence[Profile], safety: PreemptionSafety, faults: ConfigFaults) -> Own:
+def read_own_settings(profiles: Sequence[KubeSchedulerProfile], safety: PreemptionSafety, faults: ConfigFaults) -> Own:
     """What the configuration asks for; `safety` holds where it does not say. Without an entry as kube-scheduler."""
     found: dict[str, Any] = {}
     for position, profile in enumerate(profiles):

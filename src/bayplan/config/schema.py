@@ -72,7 +72,7 @@ class PluginConfig(Part, frozen=True):
     args: Any = None
 
 
-class Profile(Part, frozen=True):
+class KubeSchedulerProfile(Part, frozen=True):
     """One scheduler of several that share a process."""
 
     scheduler_name: str | None = None
@@ -153,6 +153,6 @@ class KubeSchedulerConfiguration(Part, frozen=True):
     percentage_of_nodes_to_score: Int32 | None = None
     pod_initial_backoff_seconds: Int64 = 1
     pod_max_backoff_seconds: Int64 = 10
-    profiles: tuple[Profile, ...] = ()
+    profiles: tuple[KubeSchedulerProfile, ...] = ()
     extenders: tuple[Extender, ...] = ()
     delay_cache_until_active: bool = False

@@ -12,9 +12,9 @@ from bayplan.config.schema import (
     API_VERSION,
     Extender,
     KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
     LeaderElection,
     PluginConfig,
-    Profile,
 )
 from bayplan.model.names import extended_resource_faults
 
@@ -65,7 +65,7 @@ def _check_backoff(configuration: KubeSchedulerConfiguration, faults: ConfigFaul
         faults.invalid("podMaxBackoffSeconds", highest, detail)
 
 
-def _check_profiles(profiles: tuple[Profile, ...], path: str, faults: ConfigFaults) -> None:
+def _check_profiles(profiles: tuple[KubeSchedulerProfile, ...], path: str, faults: ConfigFaults) -> None:
     seen: set[str] = set()
     for position, profile in enumerate(profiles):
         profile_path = f"{path}[{position}]"
@@ -81,7 +81,7 @@ def _check_profiles(profiles: tuple[Profile, ...], path: str, faults: ConfigFaul
     _check_common_queue_sort(profiles, path, faults)
 
 
-def _check_removed_plugins(profile: Profile, path: str, faults: ConfigFaults) -> None:
+def _check_removed_plugins(profile: KubeSchedulerProfile, path: str, faults: ConfigFaults) -> None:
     for point in EXTENSION_POINTS:
         enabled_path = f"{path}.plugins.{point}.enabled"
         for position, plugin in enumerate(profile.plugins.at(point).enabled):
@@ -99,7 +99,7 @@ def _check_plugin_config_names(entries: tuple[PluginConfig, ...], path: str, fau
         seen.add(entry.name)
 
 
-def _check_common_queue_sort(profiles: tuple[Profile, ...], path: str, faults: ConfigFaults) -> None:
+def _check_common_queue_sort(profiles: tuple[KubeSchedulerProfile, ...], path: str, faults: ConfigFaults) -> None:
     """All profiles share one queue, hence its order."""
     first = profiles[0].plugins.queue_sort
     if len(first.enabled) > 1:
@@ -115,7 +115,7 @@ def _check_common_queue_sort(profiles: tuple[Profile, ...], path: str, faults: C
             faults.add(f"{profile_path}.pluginConfig", "args of queueSort must be the same for all profiles")
 
 
-def _args_of(name: str, profile: Profile) -> object:
+def _args_of(name: str, profile: KubeSchedulerProfile) -> object:
     return next((entry.args for entry in profile.plugin_config if entry.name == name), None)
 
 

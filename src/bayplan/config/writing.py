@@ -16,7 +16,7 @@ import yaml
 from bayplan.config.loading import Configuration, ProfileSpec
 from bayplan.config.merge import MULTI_POINT, merge_plugin_sets
 from bayplan.config.releases import RELEASES, default_plugins
-from bayplan.config.schema import API_VERSION, PluginSet, Profile
+from bayplan.config.schema import API_VERSION, KubeSchedulerProfile, PluginSet
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework import args as core
 from bayplan.model.durations import Duration, format_duration
@@ -68,7 +68,7 @@ def _without_zeros(plain: Any) -> Any:
     return {name: _without_zeros(value) for name, value in plain.items() if value not in (None, "", 0, False, [])}
 
 
-def _profile(profile: Profile, spec: ProfileSpec, gates: FeatureGates) -> dict[str, Any]:
+def _profile(profile: KubeSchedulerProfile, spec: ProfileSpec, gates: FeatureGates) -> dict[str, Any]:
     points = RELEASES[gates.release.version].extension_points
     plugins = {point: _plugin_set(profile.plugins.at(point)) for point in points}
     plugins[MULTI_POINT] = _plugin_set(merge_plugin_sets(default_plugins(gates), profile.plugins.multi_point))

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
-from bayplan.store import Deletion, NotFound, Store, WatchEvent
+from bayplan.store import DeletionResult, NotFound, Store, WatchEvent
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 
@@ -29,7 +29,7 @@ def write_status(store: Store, obj: Any, status: Any, now: int) -> None:
         store.modify_status(type(obj), meta.namespace, meta.name, lambda stored: replace(stored, status=status), now)
 
 
-def delete_pod(store: Store, pod: Pod, now: int, *, grace_seconds: int | None = None) -> Deletion:
+def delete_pod(store: Store, pod: Pod, now: int, *, grace_seconds: int | None = None) -> DeletionResult:
     """Deletes this pod, and no other of its name."""
     meta = pod.metadata
     return store.delete(Pod, meta.namespace, meta.name, now, uid=meta.uid, grace_seconds=grace_seconds)

@@ -18,9 +18,9 @@ from bayplan.core.events import BindAnswered, Event, ObjectAdded, ObjectChanged,
 from bayplan.core.failure_handling import return_failed
 from bayplan.core.framework.contract import (
     AnsweringPlugin,
+    AssumedPod,
     Pending,
     PermitPlugin,
-    Placement,
     PreBindPlugin,
     UnreservePlugin,
     Wait,
@@ -220,10 +220,10 @@ class Binding:
         except CycleError as error:
             return Status(Code.ERROR, (error.message,))
 
-    def _placement(self, way: OnTheWay, plugin: str, now: int) -> Placement:
+    def _placement(self, way: OnTheWay, plugin: str, now: int) -> AssumedPod:
         asked_at, times_asked = way.asked.get(plugin, (now, 0))
         row = self._cache.nodes.rows_by_name.get(way.node, ABSENT)
-        return Placement(row, way.node, way.written, way.reserved_at, asked_at, times_asked, now)
+        return AssumedPod(row, way.node, way.written, way.reserved_at, asked_at, times_asked, now)
 
     def _announcement(self, way: OnTheWay) -> tuple[Action, ...]:
         """What takes its time is announced: others can see where the pod will go."""

@@ -16,8 +16,8 @@ from bayplan.core.actions import Emit
 from bayplan.model.structs import Struct, replace
 from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import format_micro_time
-from bayplan.performing.recent import Recent
-from bayplan.performing.regarding import About
+from bayplan.performing.recent import NewestEntries
+from bayplan.performing.regarding import EventSubject
 
 #: A series has ended when it was not repeated for so long; how often that is looked at.
 FINISH_NS: Final = 6 * MINUTE
@@ -69,10 +69,10 @@ class EventSeries:
 
     def __init__(self, host: str) -> None:
         self._host = host
-        self._said: Recent[_Same, Said] = Recent()
+        self._said: NewestEntries[_Same, Said] = NewestEntries()
         self._stamp = 0
 
-    def say(self, event: Emit, about: About, now: int) -> list[Said]:
+    def say(self, event: Emit, about: EventSubject, now: int) -> list[Said]:
         """What is to be written."""
         same = _Same(event.pod, event.uid, about.version, event.type, event.reason, event.action, about.controller)
         known = self._said.get(same)
@@ -97,7 +97,7 @@ class EventSeries:
         """All series that go on, which are to be written again so that the server keeps them."""
         return [replace(said) for said in self._said.values() if said.count > 1]
 
-    def _new(self, event: Emit, about: About, now: int) -> Said:
+    def _new(self, event: Emit, about: EventSubject, now: int) -> Said:
         # Two Events about one pod at one instant need names of their own.
         self._stamp = max(now, self._stamp + 1)
         namespace, name = event.pod.split("/")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from bayplan.core.actions import Action, ClearNomination, Evict
 
 
-class Preemption:
+class PreemptionWrites:
     """The writes of one preemption, in stages: one begins when the one before is over."""
 
     def __init__(self, actions: Sequence[Action]) -> None:

@@ -11,7 +11,7 @@ V = TypeVar("V")
 KEPT_MAX: Final = 10_000
 
 
-class Recent(dict[K, V]):
+class NewestEntries(dict[K, V]):
     """Holds the newest entries."""
 
     def remember(self, key: K, value: V) -> V | None:

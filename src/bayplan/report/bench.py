@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.analysis.bench.machine import Machine
+from bayplan.analysis.bench.machine import HostFacts
 from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.workloads import Workload
 from bayplan.report.answers.parts import Part, Sentence, Table, Tone
@@ -33,7 +33,7 @@ LEGEND = (
 
 
 def bench_parts(
-    machine: Machine, measurements: Sequence[Measurement], workloads: Mapping[str, Workload]
+    machine: HostFacts, measurements: Sequence[Measurement], workloads: Mapping[str, Workload]
 ) -> Iterator[Part]:
     """The range of the measurements comes first: it is the answer."""
     yield Sentence(_headline(measurements))

@@ -17,7 +17,7 @@ _NAME_MIN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class WidthDemand:
     """What a column asks for."""
 
     natural: int
@@ -30,17 +30,17 @@ class Demand:
         return self.longest_word if self.is_number else min(self.longest_word, _NAME_MIN)
 
 
-def demand(texts: Iterable[str], *, is_text: bool = False, is_number: bool = False) -> Demand:
+def demand(texts: Iterable[str], *, is_text: bool = False, is_number: bool = False) -> WidthDemand:
     """Of a column with these cells, its title first; a cell may have several lines. Numbers keep their units."""
     title, *cells = [text.splitlines() for text in texts] or [[]]
     lines = [line for text in cells for line in text]
     pieces = [word for line in title for word in line.split()]
     pieces += lines if is_number else [word for line in lines for word in line.split()]
     natural = max(map(len, [*title, *lines]), default=0)
-    return Demand(natural, max(map(len, pieces), default=0), is_text, is_number)
+    return WidthDemand(natural, max(map(len, pieces), default=0), is_text, is_number)
 
 
-def widths(demands: Sequence[Demand], room: int) -> list[int]:
+def widths(demands: Sequence[WidthDemand], room: int) -> list[int]:
     """In the room if that is possible."""
     found = [each.natural for each in demands]
     for floors in (

@@ -11,7 +11,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from bayplan.analysis.bench.machine import Machine
+from bayplan.analysis.bench.machine import HostFacts
 from bayplan.analysis.bench.scaling import NODES_UNDER_PODS, ScalePoint
 from bayplan.report.answers.html import html_table
 from bayplan.report.html_page import document
@@ -42,7 +42,7 @@ FAMILIES = {
 }
 
 
-def write_plots(points: Sequence[ScalePoint], machine: Machine, html: Path, png: Path) -> None:
+def write_plots(points: Sequence[ScalePoint], machine: HostFacts, html: Path, png: Path) -> None:
     figure = _figure(points)
     figure.savefig(png, dpi=90)
     drawn = StringIO()
@@ -89,7 +89,7 @@ def _position(point: ScalePoint) -> tuple[int, float]:
     return measured.nodes if point.varied == "nodes" else measured.running, measured.p50_us
 
 
-def _page(svg: str, points: Sequence[ScalePoint], machine: Machine) -> str:
+def _page(svg: str, points: Sequence[ScalePoint], machine: HostFacts) -> str:
     facts = f"{machine.processor}, {machine.cores} cores, {machine.software}, {machine.date}"
     rows = [
         (

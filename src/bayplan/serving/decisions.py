@@ -46,7 +46,7 @@ Plain = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Record:
+class DecisionRecord:
     """One decision."""
 
     decision: Decision
@@ -101,8 +101,8 @@ class DecisionRecorder:
         self._clock = clock
         self._started_at = clock()
         self._spent_ns = 0
-        self._records: deque[Record] = deque(maxlen=KEPT)
-        self._latest: dict[str, Record] = {}
+        self._records: deque[DecisionRecord] = deque(maxlen=KEPT)
+        self._latest: dict[str, DecisionRecord] = {}
         self._chosen: _Chosen = _NOT_CHOSEN
 
     # ------------------------------------------------------------------ looking on
@@ -133,12 +133,12 @@ class DecisionRecorder:
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:
         if decision.pod:
             chosen = self._chosen if self._chosen[0] == decision.pod else _NOT_CHOSEN
-            self._record(Record(decision, now, took_ns, *chosen[1:], leaves_out=self._leaves_out))
+            self._record(DecisionRecord(decision, now, took_ns, *chosen[1:], leaves_out=self._leaves_out))
         for member in decision.members:
             told = replace(member, group=decision.group)
-            self._record(Record(told, now, took_ns, *_NOT_CHOSEN[1:], leaves_out=self._leaves_out))
+            self._record(DecisionRecord(told, now, took_ns, *_NOT_CHOSEN[1:], leaves_out=self._leaves_out))
 
-    def _record(self, record: Record) -> None:
+    def _record(self, record: DecisionRecord) -> None:
         if len(self._records) == KEPT:
             oldest = self._records[0]
             if self._latest.get(oldest.decision.pod) is oldest:
@@ -156,17 +156,17 @@ class DecisionRecorder:
 
     # ------------------------------------------------------------------ asked by others
 
-    def records(self, pod: str = "") -> list[Record]:
+    def records(self, pod: str = "") -> list[DecisionRecord]:
         """All that is kept, or what is kept of one pod, the latest first."""
         return [record for record in reversed(self._records) if pod in ("", record.decision.pod)]
 
 
-def decisions_document(records: Iterable[Record]) -> Plain:
+def decisions_document(records: Iterable[DecisionRecord]) -> Plain:
     """Everything, for programs."""
     return {"decisions": [record.plain() for record in records]}
 
 
-def decisions_text(records: Iterable[Record], *, whole: bool) -> str:
+def decisions_text(records: Iterable[DecisionRecord], *, whole: bool) -> str:
     """A few lines for each decision, or with its whole explanation."""
     return "\n".join(_page(record.plain(), whole=whole) for record in records)
 

@@ -26,7 +26,7 @@ Plain = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """What a page needs to know of a request."""
 
     query: Mapping[str, Sequence[str]]
@@ -37,10 +37,10 @@ class Asked:
         return "json" in self.query.get("output", ()) or self.accept.startswith(JSON)
 
 
-Page: TypeAlias = Callable[[Asked], Awaitable[Answer]]
+Page: TypeAlias = Callable[[PageRequest], Awaitable[Answer]]
 
 
-class Metrics(Protocol):
+class Renderable(Protocol):
     """Whatever counts."""
 
     def render(self) -> bytes: ...
@@ -56,31 +56,31 @@ def health_pages(pages: Sequence[HealthPage]) -> dict[str, Page]:
 
 
 def _summary(page: HealthPage) -> Page:
-    async def show(asked: Asked) -> Answer:
+    async def show(asked: PageRequest) -> Answer:
         return page.answer(verbose="verbose" in asked.query, excluded=asked.query.get("exclude", ()))
 
     return show
 
 
 def _alone(page: HealthPage, name: str) -> Page:
-    async def show(_: Asked) -> Answer:
+    async def show(_: PageRequest) -> Answer:
         return page.answer_one(name)
 
     return show
 
 
 def metrics_pages(
-    metrics: Metrics, pod_resources: Callable[[], str], health: Sequence[HealthPage], started_at_s: float
+    metrics: Renderable, pod_resources: Callable[[], str], health: Sequence[HealthPage], started_at_s: float
 ) -> dict[str, Page]:
     """`/metrics` and what has its own page because it is long or seldom wanted."""
 
-    async def main(_: Asked) -> Answer:
+    async def main(_: PageRequest) -> Answer:
         return Answer(200, metrics.render(), _METRICS)
 
-    async def resources(_: Asked) -> Answer:
+    async def resources(_: PageRequest) -> Answer:
         return Answer(200, pod_resources().encode(), _METRICS)
 
-    async def slis(_: Asked) -> Answer:
+    async def slis(_: PageRequest) -> Answer:
         return Answer(200, health_metrics(health, started_at_s).encode(), _METRICS)
 
     return {"/metrics": main, "/metrics/resources": resources, "/metrics/slis": slis}
@@ -90,7 +90,7 @@ def configuration_page(document: Mapping[str, Any]) -> dict[str, Page]:
     """`/configz`: the configuration with every default."""
     body = msgspec.json.encode({"componentconfig": document})
 
-    async def show(_: Asked) -> Answer:
+    async def show(_: PageRequest) -> Answer:
         return Answer(200, body, JSON)
 
     return {"/configz": show}
@@ -99,13 +99,13 @@ def configuration_page(document: Mapping[str, Any]) -> dict[str, Page]:
 def debug_pages(inspector: Inspector, recorder: DecisionRecorder) -> dict[str, Page]:
     """`/debug/cache`, `/debug/queue` and `/debug/decisions`."""
 
-    async def cache(asked: Asked) -> Answer:
+    async def cache(asked: PageRequest) -> Answer:
         return await _shown(asked, inspector.cache_document(), cache_text)
 
-    async def queue(asked: Asked) -> Answer:
+    async def queue(asked: PageRequest) -> Answer:
         return await _shown(asked, inspector.queue_document(), queue_text)
 
-    async def decisions(asked: Asked) -> Answer:
+    async def decisions(asked: PageRequest) -> Answer:
         pod = next(iter(asked.query.get("pod", ())), "")
         records = recorder.records(pod)
         if asked.wants_json:
@@ -116,7 +116,7 @@ def debug_pages(inspector: Inspector, recorder: DecisionRecorder) -> dict[str, P
     return {"/debug/cache": cache, "/debug/queue": queue, "/debug/decisions": decisions}
 
 
-async def _shown(asked: Asked, document: Plain, text: Callable[[Plain], str]) -> Answer:
+async def _shown(asked: PageRequest, document: Plain, text: Callable[[Plain], str]) -> Answer:
     if asked.wants_json:
         return Answer(200, msgspec.json.encode(document), JSON)
     return text_answer(await asyncio.to_thread(text, document))

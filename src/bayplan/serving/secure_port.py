@@ -22,7 +22,7 @@ from bayplan.serving.access import AccessControl
 from bayplan.serving.authentication_lookup import AuthenticationLookup
 from bayplan.serving.encryption import Encryption
 from bayplan.serving.health import text_answer
-from bayplan.serving.pages import Asked, Page
+from bayplan.serving.pages import Page, PageRequest
 from bayplan.store.errors import ApiError
 
 #: How often certificate files are looked at.
@@ -62,7 +62,7 @@ class Pages:
         if method not in ("GET", "HEAD"):
             return _NO_SUCH_METHOD
         query = parse_qs(scope["query_string"].decode("utf-8", "replace"), keep_blank_values=True)
-        return await page(Asked(query, dict(headers).get("accept", "")))
+        return await page(PageRequest(query, dict(headers).get("accept", "")))
 
 
 class SecurePort:

@@ -20,7 +20,7 @@ from bayplan.model.media_types import JSON
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time
 from bayplan.serving.health import text_answer
-from bayplan.serving.pages import Asked, Page
+from bayplan.serving.pages import Page, PageRequest
 from bayplan.store.errors import NotAcceptable
 
 COMPONENT: Final = "kube-scheduler"
@@ -76,7 +76,7 @@ def status_page(
 def _page(kind: str, fields: Callable[[], Fields], text: Callable[[Fields], str]) -> dict[str, Page]:
     name = kind.lower()
 
-    async def show(asked: Asked) -> Answer:
+    async def show(asked: PageRequest) -> Answer:
         media_type, version = _negotiated(asked.accept, kind)
         if not version:
             return text_answer(_HEAD.format(COMPONENT, name) + text(fields()))

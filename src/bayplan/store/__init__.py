@@ -19,7 +19,7 @@ from bayplan.store.errors import (
     Timeout,
 )
 from bayplan.store.log import Cursor, WatchEvent, WatchLog
-from bayplan.store.objects import Deletion, Snapshot, Store
+from bayplan.store.objects import DeletionResult, ListedObjects, Store
 
 __all__ = [
     "BACKGROUND",
@@ -30,13 +30,13 @@ __all__ = [
     "BadRequest",
     "Conflict",
     "Cursor",
-    "Deletion",
+    "DeletionResult",
     "Forbidden",
     "Gone",
     "InternalError",
     "Invalid",
+    "ListedObjects",
     "NotFound",
-    "Snapshot",
     "Store",
     "Timeout",
     "WatchEvent",

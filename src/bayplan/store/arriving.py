@@ -50,7 +50,7 @@ _NEW_STATUS = PodStatus(phase="Pending")  # pods that begin alike share it; gate
 _QUANTITY_FORMAT = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 
 
-class Arrivals:
+class NewSpecs:
     """What becomes of the specs of new pods while these priority classes stand.
 
     Pods of a workload come with equal specs: what became of the first becomes of the others, so they share it.
@@ -93,7 +93,7 @@ def _is_for_good(spec: PodSpec) -> bool:
     return spec.resources is None and not any(container.ports for container in containers)
 
 
-def arrived(obj: ObjectT, namespace: str, rules: KindRules, arrivals: Arrivals, now: int) -> ObjectT:
+def arrived(obj: ObjectT, namespace: str, rules: KindRules, arrivals: NewSpecs, now: int) -> ObjectT:
     """The object as created: without name or uid yet where the server makes these."""
     meta = obj.metadata
     if not meta.name and not meta.generate_name:

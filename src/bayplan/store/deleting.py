@@ -18,7 +18,7 @@ from bayplan.model.structs import Struct, replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
-from bayplan.store.errors import UNSUPPORTED, Cause, Conflict, Forbidden, Invalid, NamedResource
+from bayplan.store.errors import UNSUPPORTED, Conflict, Forbidden, Invalid, NamedResource, StatusCause
 
 FOREGROUND, BACKGROUND, ORPHAN = "Foreground", "Background", "Orphan"
 ORPHAN_FINALIZER, FOREGROUND_FINALIZER = "orphan", "foregroundDeletion"
@@ -33,7 +33,7 @@ class DeletionRules(NamedResource, Protocol):
     def orphans_by_default(self) -> bool: ...
 
 
-class Request(Struct, frozen=True):
+class DeleteOptions(Struct, frozen=True):
     """The options of a deletion; None where nothing was said."""
 
     grace_seconds: int | None = None
@@ -46,7 +46,7 @@ Outcome: TypeAlias = tuple[Any, bool]
 """The object as it is to be stored, itself when it stays as it is, and whether it goes thereafter."""
 
 
-def outcome_of(obj: Any, request: Request, rules: DeletionRules, now: int) -> Outcome:
+def outcome_of(obj: Any, request: DeleteOptions, rules: DeletionRules, now: int) -> Outcome:
     """What the request does to the object; raises what is refused."""
     # Upstream: registry/rest/delete.go BeforeDelete and registry/generic/registry/store.go Delete (v1.36).
     _check_request(obj, request, rules)
@@ -68,7 +68,7 @@ def may_go(old: ObjectMeta, new: ObjectMeta) -> bool:
     return not new.finalizers and old.deletion_timestamp is not None and not old.deletion_grace_period_seconds
 
 
-def _check_request(obj: Any, request: Request, rules: DeletionRules) -> None:
+def _check_request(obj: Any, request: DeleteOptions, rules: DeletionRules) -> None:
     meta = obj.metadata
     if rules.kind == "PriorityClass" and meta.name in SYSTEM_CLASSES:
         raise Forbidden.because(rules, meta.name, "this is a system priority class and cannot be deleted")
@@ -78,7 +78,7 @@ def _check_request(obj: Any, request: Request, rules: DeletionRules) -> None:
         text = (
             f'Unsupported value: "{request.propagation}": supported values: "Foreground", "Background", "Orphan", "nil"'
         )
-        raise Invalid.options("DeleteOptions", [Cause(UNSUPPORTED, text, "propagationPolicy")])
+        raise Invalid.options("DeleteOptions", [StatusCause(UNSUPPORTED, text, "propagationPolicy")])
     if request.uid is not None and request.uid != meta.uid:
         why = (
             f"the UID in the precondition ({request.uid}) does not match the UID in record ({meta.uid}). "
@@ -101,7 +101,7 @@ def _mark_namespace(namespace: Namespace, now: int) -> Outcome:
     return Namespace(metadata=meta, status=NamespaceStatus(phase="Terminating")), False
 
 
-def _shorten(obj: Any, finalizers: list[str], request: Request) -> Outcome:
+def _shorten(obj: Any, finalizers: list[str], request: DeleteOptions) -> Outcome:
     """A grace period that runs may end earlier, never later."""
     meta = obj.metadata
     running = meta.deletion_grace_period_seconds
@@ -120,7 +120,7 @@ def _shorten(obj: Any, finalizers: list[str], request: Request) -> Outcome:
     return _with_metadata(obj, ending), grace == 0 and not finalizers
 
 
-def _end_gracefully(pod: Pod, finalizers: list[str], request: Request, now: int) -> Outcome:
+def _end_gracefully(pod: Pod, finalizers: list[str], request: DeleteOptions, now: int) -> Outcome:
     # Upstream: pkg/registry/core/pod/strategy.go CheckGracefulDelete (v1.36).
     if not pod.spec.node_name or pod.status.phase in FINISHED_PHASES:
         grace = 0

@@ -63,7 +63,7 @@ class NamedResource(Protocol):
         """`Pod`, `Deployment.apps`: how refusals of a content name it."""
 
 
-class Cause(NamedTuple):
+class StatusCause(NamedTuple):
     """One fault of a request: a reason such as `FieldValueForbidden`, the text, and the field's path."""
 
     reason: str
@@ -71,9 +71,9 @@ class Cause(NamedTuple):
     field: str = ""
 
 
-def field_cause(reason: str, field: str, text: str) -> Cause:
+def field_cause(reason: str, field: str, text: str) -> StatusCause:
     """The cause as the server words it: `Forbidden: <text>`."""
-    return Cause(reason, f"{_FIELD_PREFIXES[reason]}: {text}", field)
+    return StatusCause(reason, f"{_FIELD_PREFIXES[reason]}: {text}", field)
 
 
 class ApiError(Exception):
@@ -84,7 +84,7 @@ class ApiError(Exception):
     always_has_details: bool = False  # a Status shows them even when they are empty
 
     def __init__(
-        self, message: str, *, name: str = "", group: str = "", kind: str = "", causes: Sequence[Cause] = ()
+        self, message: str, *, name: str = "", group: str = "", kind: str = "", causes: Sequence[StatusCause] = ()
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -124,7 +124,7 @@ class _ResourceError(ApiError):
     """A refusal that names the resource (`pods`) of an object."""
 
     @classmethod
-    def _about(cls, rules: NamedResource, name: str, message: str, causes: Sequence[Cause] = ()) -> Self:
+    def _about(cls, rules: NamedResource, name: str, message: str, causes: Sequence[StatusCause] = ()) -> Self:
         return cls(message, name=name, group=rules.group, kind=rules.resource, causes=causes)
 
 
@@ -140,7 +140,7 @@ class Forbidden(_ResourceError):  # noqa: N818
     code, reason = 403, "Forbidden"
 
     @classmethod
-    def because(cls, rules: NamedResource, name: str, why: str, causes: Sequence[Cause] = ()) -> Self:
+    def because(cls, rules: NamedResource, name: str, why: str, causes: Sequence[StatusCause] = ()) -> Self:
         return cls._about(rules, name, f'{rules.qualified_resource} "{name}" is forbidden: {why}', causes)
 
 
@@ -292,24 +292,24 @@ class Invalid(ApiError):  # noqa: N818
     code, reason = 422, "Invalid"
 
     @classmethod
-    def of(cls, rules: NamedResource, name: str, causes: Sequence[Cause]) -> Self:
+    def of(cls, rules: NamedResource, name: str, causes: Sequence[StatusCause]) -> Self:
         message = _invalid(rules.qualified_kind, name, causes)
         return cls(message, name=name, group=rules.group, kind=rules.kind, causes=causes)
 
     @classmethod
-    def of_resource(cls, rules: NamedResource, name: str, causes: Sequence[Cause]) -> Self:
+    def of_resource(cls, rules: NamedResource, name: str, causes: Sequence[StatusCause]) -> Self:
         """Where the real server names the resource instead of the kind."""
         message = _invalid(rules.qualified_resource, name, causes)
         plural = rules.qualified_resource.partition(".")[0]
         return cls(message, name=name, group=rules.group, kind=plural, causes=causes)
 
     @classmethod
-    def options(cls, kind: str, causes: Sequence[Cause]) -> Self:
+    def options(cls, kind: str, causes: Sequence[StatusCause]) -> Self:
         """Of options such as DeleteOptions, which have no name."""
         return cls(_invalid(f"{kind}.meta.k8s.io", "", causes), group="meta.k8s.io", kind=kind, causes=causes)
 
 
-def _invalid(kind: str, name: str, causes: Sequence[Cause]) -> str:
+def _invalid(kind: str, name: str, causes: Sequence[StatusCause]) -> str:
     # A fault that several checks found is one in the message, and stays several causes.
     faults = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     return f'{kind} "{name}" is invalid: {faults[0] if len(faults) == 1 else "[" + ", ".join(faults) + "]"}'
@@ -332,7 +332,7 @@ class Timeout(ApiError):  # noqa: N818
 
     @classmethod
     def too_large(cls, asked: int, current: int) -> Self:
-        cause = Cause("ResourceVersionTooLarge", "Too large resource version")
+        cause = StatusCause("ResourceVersionTooLarge", "Too large resource version")
         error = cls(f"Timeout: Too large resource version: {asked}, current: {current}", causes=[cause])
         error.retry_after_s = 1
         return error

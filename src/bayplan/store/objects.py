@@ -27,7 +27,7 @@ from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.workloads import CronJob
 from bayplan.store import arriving, deleting, pods, updating
 from bayplan.store.content import Content
-from bayplan.store.errors import AlreadyExists, Cause, Conflict, Forbidden, NotFound
+from bayplan.store.errors import AlreadyExists, Conflict, Forbidden, NotFound, StatusCause
 from bayplan.store.log import Cursor, WatchEvent, WatchLog
 from bayplan.store.rules import RULES, Kind, KindRules
 from bayplan.store.stamping import generated_name, make_uid
@@ -41,7 +41,7 @@ _LOADED_FIRST = ("Namespace", "PriorityClass", "StorageClass")
 _CHECKED_WHEN_CHANGED = frozenset({"PriorityClass", "CronJob"})
 
 
-class Deletion(Struct, frozen=True):
+class DeletionResult(Struct, frozen=True):
     """The answer to a request to delete."""
 
     object: Object
@@ -49,7 +49,7 @@ class Deletion(Struct, frozen=True):
     gone: bool
 
 
-class Snapshot(NamedTuple):
+class ListedObjects(NamedTuple):
     """Objects at one version, and the cursor that reads on from there."""
 
     objects: builtins.list[Object]
@@ -70,7 +70,7 @@ class Store:
         self.log = WatchLog(log_capacity)
         self._checks_namespaces = checks_namespaces
         self._content = Content()
-        self._arrivals = arriving.Arrivals(PriorityClasses(()))
+        self._arrivals = arriving.NewSpecs(PriorityClasses(()))
 
     # Reading.
 
@@ -127,11 +127,11 @@ class Store:
         """
         return self.log.cursor(since, [_rules(kind).kind for kind in kinds] if kinds else None, essential=essential)
 
-    def list_and_watch(self, *kinds: Kind) -> Snapshot:
+    def list_and_watch(self, *kinds: Kind) -> ListedObjects:
         """All objects of these kinds, or of all, and what comes after them: nothing is missed or told twice."""
         wanted = [_rules(kind).kind for kind in kinds] if kinds else [kind for kind in RULES if isinstance(kind, str)]
         objects = [obj for kind in wanted for obj in self._content.iterate(kind)]
-        return Snapshot(objects, self.resource_version, self.watch(*kinds))
+        return ListedObjects(objects, self.resource_version, self.watch(*kinds))
 
     # Writing.
 
@@ -228,7 +228,7 @@ class Store:
         uid: str | None = None,
         resource_version: str | None = None,
         propagation: str | None = None,
-    ) -> Deletion:
+    ) -> DeletionResult:
         """Deletes at once, or begins to: pods get their grace period, finalizers their time.
 
         Args:
@@ -239,11 +239,11 @@ class Store:
         """
         rules = _rules(kind)
         old = self._stored(rules, namespace, name)
-        request = deleting.Request(grace_seconds, uid, resource_version, propagation)
+        request = deleting.DeleteOptions(grace_seconds, uid, resource_version, propagation)
         left, goes = deleting.outcome_of(old, request, rules, now)
         if left is not old:
             self._commit(MODIFIED, rules, old, left, now)
-        return Deletion(self._remove(left, rules, now) if goes else left, goes)
+        return DeletionResult(self._remove(left, rules, now) if goes else left, goes)
 
     def bind(
         self,
@@ -262,13 +262,13 @@ class Store:
         self._commit(MODIFIED, rules, pod, made, now)
         return made
 
-    def finalize_namespace(self, name: str, now: int) -> Deletion:
+    def finalize_namespace(self, name: str, now: int) -> DeletionResult:
         """Lets a namespace that is being deleted go, once whoever emptied it has found nothing left in it."""
         namespace = self.get(Namespace, "", name)
         meta = namespace.metadata
         if meta.deletion_timestamp is None or meta.finalizers:
-            return Deletion(namespace, gone=False)
-        return Deletion(self._remove(namespace, RULES[Namespace], now), gone=True)
+            return DeletionResult(namespace, gone=False)
+        return DeletionResult(self._remove(namespace, RULES[Namespace], now), gone=True)
 
     def _stored(self, rules: KindRules, namespace: str, name: str) -> Any:
         try:
@@ -282,7 +282,7 @@ class Store:
             if self._checks_namespaces:
                 raise NotFound.of(RULES[Namespace], name)
         elif namespace.metadata.deletion_timestamp is not None:
-            cause = Cause("NamespaceTerminating", f"namespace {name} is being terminated", "metadata.namespace")
+            cause = StatusCause("NamespaceTerminating", f"namespace {name} is being terminated", "metadata.namespace")
             why = f"unable to create new content in namespace {name} because it is being terminated"
             raise Forbidden.because(rules, obj.metadata.name, why, [cause])
 
@@ -346,7 +346,7 @@ class Store:
         change = WatchEvent(change_type, kind, old, new, version, now)
         self._content.apply(change)
         if kind == "PriorityClass":
-            self._arrivals = arriving.Arrivals(PriorityClasses(self.list(PriorityClass)))
+            self._arrivals = arriving.NewSpecs(PriorityClasses(self.list(PriorityClass)))
         log.append(change)
 
 

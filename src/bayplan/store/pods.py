@@ -18,7 +18,7 @@ from bayplan.model.shared_steps import shared_step
 from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import POD_SCHEDULED, REGION, SCHEDULING_GATED, ZONE
-from bayplan.store.errors import FORBIDDEN, Cause, Conflict, Invalid, field_cause
+from bayplan.store.errors import FORBIDDEN, Conflict, Invalid, StatusCause, field_cause
 from bayplan.store.rules import RULES
 
 POD_RULES = RULES[Pod]
@@ -191,5 +191,5 @@ def _extends(before: NodeSelectorTerm, after: NodeSelectorTerm) -> bool:
     )
 
 
-def _invalid(pod: Pod, causes: Sequence[Cause]) -> Invalid:
+def _invalid(pod: Pod, causes: Sequence[StatusCause]) -> Invalid:
     return Invalid.of(POD_RULES, pod.metadata.name, causes)

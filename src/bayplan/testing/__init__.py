@@ -20,7 +20,7 @@ from bayplan.testing.scheduler_wakeups import would_wake
 
 if TYPE_CHECKING:
     from bayplan.testing.live_cluster import LiveCluster, cluster
-    from bayplan.testing.live_faults import Faults
+    from bayplan.testing.live_faults import RequestFaults
     from bayplan.testing.live_objects import Refusal
     from bayplan.testing.live_users import ClusterUser
 
@@ -30,9 +30,9 @@ __all__ = [
     "POD_PATTERNS",
     "RULES",
     "ClusterUser",
-    "Faults",
     "LiveCluster",
     "Refusal",
+    "RequestFaults",
     "Scene",
     "builders",
     "check_plugin",
@@ -46,7 +46,7 @@ __all__ = [
 
 _OF_A_CLUSTER = {
     "ClusterUser": "live_users",
-    "Faults": "live_faults",
+    "RequestFaults": "live_faults",
     "LiveCluster": "live_cluster",
     "Refusal": "live_objects",
     "cluster": "live_cluster",

@@ -21,8 +21,8 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import WhatIfWorlds, filter_pod
 from bayplan.core.framework.contract import (
     AnsweringPlugin,
+    AssumedPod,
     Pending,
-    Placement,
     PostFiltered,
     PreFiltered,
     PreFlightPlugin,
@@ -250,8 +250,8 @@ def _pre_bind_answer(plugin: Any, case: Case, row: int, times_asked: int) -> Any
     return said
 
 
-def _placement(case: Case, row: int, times_asked: int) -> Placement:
-    return Placement(row, case.view.nodes.names[row], (), reserved_at=1, asked_at=1, times_asked=times_asked, now=2)
+def _placement(case: Case, row: int, times_asked: int) -> AssumedPod:
+    return AssumedPod(row, case.view.nodes.names[row], (), reserved_at=1, asked_at=1, times_asked=times_asked, now=2)
 
 
 def _bind_words(plugin: Any, case: Case) -> Any:

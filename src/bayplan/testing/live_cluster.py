@@ -24,7 +24,7 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.releases import DEFAULT_RELEASE, release_named
 from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DEFAULT_NAMESPACE
-from bayplan.testing.live_conditions import Condition, condition_of
+from bayplan.testing.live_conditions import WaitCondition, condition_of
 from bayplan.testing.live_faults import FaultyFront
 from bayplan.testing.live_objects import LiveObjects, Refusal, Source
 from bayplan.testing.live_users import ClusterUser
@@ -136,7 +136,7 @@ class LiveCluster:
         self._thread.stop()
 
 
-def _looked(condition: Condition, cluster: LiveCluster) -> tuple[bool, Any]:
+def _looked(condition: WaitCondition, cluster: LiveCluster) -> tuple[bool, Any]:
     """Whether the condition holds, and what was seen."""
     try:
         return condition.look(cluster)

@@ -18,7 +18,7 @@ class Readable(Protocol):
     def get(self, kind: str, name: str, namespace: str) -> dict[str, Any]: ...
 
 
-class Condition(Protocol):
+class WaitCondition(Protocol):
     """Something to wait for."""
 
     @property
@@ -33,7 +33,7 @@ class Condition(Protocol):
         ...
 
 
-def condition_of(condition: str | Callable[[Any], Any], namespace: str) -> Condition:
+def condition_of(condition: str | Callable[[Any], Any], namespace: str) -> WaitCondition:
     """The condition that a test names; raises ValueError for text that names none."""
     if not isinstance(condition, str):
         return _OwnFunction(condition)

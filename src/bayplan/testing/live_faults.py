@@ -1,7 +1,7 @@
 """Faults that a test asks for, between one user of a live cluster and the API.
 
-`Faults` says what goes wrong with whose requests; `FaultyFront` stands in front of the application and does it. The
-requests of others, and of the test itself (`k.apply` and its like), are not touched.
+`RequestFaults` says what goes wrong with whose requests; `FaultyFront` stands in front of the application and does it.
+The requests of others, and of the test itself (`k.apply` and its like), are not touched.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Fault:
         return self.times > 0 and self.verb in ("", verb) and self.resource in ("", resource)
 
 
-class Faults:
+class RequestFaults:
     """What goes wrong with the requests of one user.
 
     In all methods: `times` is how many requests it happens to; `verb` (`get`, `list`, `watch`, `create`, `update`,
@@ -88,10 +88,10 @@ class FaultyFront:
 
     def __init__(self, application: Application) -> None:
         self._application = application
-        self._faults: dict[str, Faults] = {}
+        self._faults: dict[str, RequestFaults] = {}
 
-    def faults_of(self, user: str) -> Faults:
-        return self._faults.setdefault(user, Faults())
+    def faults_of(self, user: str) -> RequestFaults:
+        return self._faults.setdefault(user, RequestFaults())
 
     def close(self) -> None:
         """Ends all watches, so that the server can stop."""
@@ -111,7 +111,7 @@ class FaultyFront:
         else:
             await self._application(scope, receive, send)
 
-    def _asked_of(self, scope: Scope) -> Faults | None:
+    def _asked_of(self, scope: Scope) -> RequestFaults | None:
         if scope["type"] != "http":
             return None
         try:
@@ -149,7 +149,7 @@ class FaultyFront:
         abort()
 
 
-def _late(send: Send, faults: Faults) -> Send:
+def _late(send: Send, faults: RequestFaults) -> Send:
     async def later(message: MutableMapping[str, Any]) -> None:
         if message.get("body"):
             await asyncio.sleep(faults.watch_delay_s)

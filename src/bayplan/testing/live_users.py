@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bayplan.testing.live_faults import Faults
+from bayplan.testing.live_faults import RequestFaults
 
 
 @dataclass(frozen=True)
@@ -26,4 +26,4 @@ class ClusterUser:
     url: str
     token: str
     kubeconfig: Path
-    faults: Faults
+    faults: RequestFaults

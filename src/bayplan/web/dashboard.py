@@ -21,7 +21,7 @@ from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.store.errors import ApiError, BadRequest, MethodNotAllowed, NotFound, Unauthorized
 from bayplan.web.explaining import Explainer
 from bayplan.web.feed import Feed
-from bayplan.web.past import Past
+from bayplan.web.past import StorageHistory
 from bayplan.worlds.hosting import HostedCluster
 
 FOLDER: Final = "dashboard"
@@ -59,7 +59,7 @@ def page_files() -> dict[str, Answer]:
 class Dashboard:
     """The page, its feed and its explanations, in front of an application."""
 
-    def __init__(self, application: Application, feed: Feed, past: Past, explainer: Explainer) -> None:
+    def __init__(self, application: Application, feed: Feed, past: StorageHistory, explainer: Explainer) -> None:
         self._application = application
         self._feed = feed
         self._past = past
@@ -75,7 +75,7 @@ class Dashboard:
             return () if scheduler is None else scheduler.queue.queued_pods()
 
         feed = Feed(cluster.registry, queued_pods, time.time_ns)
-        past = Past(cluster.storage, time.time_ns)
+        past = StorageHistory(cluster.storage, time.time_ns)
         explainer = Explainer(cluster.storage, config, feature_gates, cluster.kubernetes_version)
         return cls(cluster.application, feed, past, explainer)
 

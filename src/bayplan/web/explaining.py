@@ -14,7 +14,7 @@ from typing import Any, Final
 from bayplan.analysis.cluster import Cluster
 from bayplan.apiserver.registry.typed import MODELED
 from bayplan.apiserver.storage.entries import Document
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.feature_gates import GateSettings, without_group_gates
 from bayplan.config.loading import ConfigSource, load_configuration
@@ -42,7 +42,7 @@ class Moment:
     node: str
 
 
-def moments_of(changes: Iterable[Change], namespace: str, name: str) -> list[Moment]:
+def moments_of(changes: Iterable[DocumentChange], namespace: str, name: str) -> list[Moment]:
     """Nominations and binding of the pod that has this name now, oldest first."""
     found: list[Moment] = []
     for change in changes:
@@ -99,7 +99,7 @@ class Explainer:
         answer["moments"] = [_plain(one) for one in moments]
         return answer
 
-    def _work_out(self, current: list[Document], later: Sequence[Change], key: str) -> Document:
+    def _work_out(self, current: list[Document], later: Sequence[DocumentChange], key: str) -> Document:
         try:
             cluster = Cluster.from_objects(documents_before(current, later), self._version)
             if key not in cluster.pods:
@@ -120,7 +120,7 @@ class Explainer:
         return gates.generic_workload
 
 
-def documents_before(current: list[Document], later: Sequence[Change]) -> list[Document]:
+def documents_before(current: list[Document], later: Sequence[DocumentChange]) -> list[Document]:
     """What was stored before these changes, given what is stored now."""
     stored = {_identity(document): document for document in current}
     for change in reversed(later):

@@ -15,7 +15,7 @@ from typing import Any, Final
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.typed import MODELED
 from bayplan.apiserver.storage.entries import encode_json
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.time_units import MILLISECOND
 from bayplan.web.digests import TABLES, Digest, digest, event_digest, queued_digest, row_key
@@ -131,7 +131,7 @@ class Feed:
                 await self._news.wait()
         self._news.clear()
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: DocumentChange) -> None:
         if change.resource in TABLES:
             self._dirty[change.resource, change.new.namespace, change.new.name] = None
             self._news.set()

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from bayplan.apiserver.registry.typed import MODELED, narrow
 from bayplan.apiserver.storage.entries import Entry
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.model.time_units import MILLISECOND
 from bayplan.model.watch_types import DELETED
@@ -32,14 +32,14 @@ Tables = dict[str, dict[str, Digest | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PastMoment:
     """A moment, and the version of the first write in it."""
 
     at: int
     first_version: int
 
 
-class Past:
+class StorageHistory:
     """The past of one storage, from now on.
 
     Args:
@@ -50,15 +50,15 @@ class Past:
     def __init__(self, storage: Storage, clock: Callable[[], int]) -> None:
         self._storage = storage
         self._clock = clock
-        self._steps: deque[Step] = deque()
+        self._steps: deque[PastMoment] = deque()
         self._busy = asyncio.Semaphore(1)
         storage.follow(self._note)
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: DocumentChange) -> None:
         now = self._clock() // MILLISECOND
         steps = self._steps
         if not steps or now - steps[-1].at >= STEP_MS:
-            steps.append(Step(now, change.version))
+            steps.append(PastMoment(now, change.version))
         while len(steps) > 1 and steps[1].first_version <= self._storage.log.expired + 1:
             steps.popleft()
 
@@ -74,21 +74,23 @@ class Past:
             return await asyncio.to_thread(_told, changes, steps)
 
 
-def _told(changes: Sequence[Change], steps: Sequence[Step]) -> dict[str, Any]:
+def _told(changes: Sequence[DocumentChange], steps: Sequence[PastMoment]) -> dict[str, Any]:
     """Only what the page shows: other resources and steps without any are left out."""
     shown = [change for change in changes if change.resource in TABLES]
     batches = [_batch(step, made) for step, made in _by_step(shown, steps) if made]
     return {"base": _before(shown), "batches": batches}
 
 
-def _by_step(changes: Sequence[Change], steps: Sequence[Step]) -> Iterator[tuple[Step, list[Change]]]:
+def _by_step(
+    changes: Sequence[DocumentChange], steps: Sequence[PastMoment]
+) -> Iterator[tuple[PastMoment, list[DocumentChange]]]:
     versions = [change.version for change in changes]
     begins = [bisect_left(versions, step.first_version) for step in steps]
     for step, begin, end in zip(steps, begins, [*begins, len(changes)][1:], strict=True):
         yield step, list(changes[begin:end])
 
 
-def _batch(step: Step, changes: Sequence[Change]) -> dict[str, Any]:
+def _batch(step: PastMoment, changes: Sequence[DocumentChange]) -> dict[str, Any]:
     """How things ended in this step, as the feed tells it."""
     tables: Tables = {}
     for change in {_place(change): change for change in changes}.values():
@@ -97,7 +99,7 @@ def _batch(step: Step, changes: Sequence[Change]) -> dict[str, Any]:
     return {"at": step.at, "version": changes[-1].version, "tables": tables}
 
 
-def _before(changes: Sequence[Change]) -> Tables:
+def _before(changes: Sequence[DocumentChange]) -> Tables:
     """What changed, as it was before it first did."""
     first = {_place(change): change for change in reversed(changes)}
     found: Tables = {}
@@ -107,7 +109,7 @@ def _before(changes: Sequence[Change]) -> Tables:
     return found
 
 
-def _place(change: Change) -> tuple[str, str]:
+def _place(change: DocumentChange) -> tuple[str, str]:
     return TABLES[change.resource], row_key(change.resource, change.new.namespace, change.new.name)
 
 

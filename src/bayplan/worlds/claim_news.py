@@ -17,9 +17,9 @@ from bayplan.model.meta import ObjectReference
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
 from bayplan.model.watch_types import ADDED
 from bayplan.store import Store, WatchEvent
-from bayplan.worlds.controller_events import NORMAL, Said
+from bayplan.worlds.controller_events import NORMAL, EventText
 
-Say: TypeAlias = Callable[[str, Said, int], None]
+Say: TypeAlias = Callable[[str, EventText, int], None]
 REPORTER: Final = "persistentvolume-controller"
 
 
@@ -53,7 +53,7 @@ class ClaimNews(Reconciler[NamespacedName]):
                 name=meta.name,
                 uid=meta.uid,
             )
-            self._say(REPORTER, Said(about, NORMAL, reason, message), now)
+            self._say(REPORTER, EventText(about, NORMAL, reason, message), now)
 
 
 def _why(class_name: str, storage_class: StorageClass | None) -> tuple[str, str]:

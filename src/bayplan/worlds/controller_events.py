@@ -26,7 +26,7 @@ _OF_PODS: Final = frozenset(
 _SETS, _CRON_JOBS, _DEPLOYMENTS = "statefulset-controller", "cronjob-controller", "deployment-controller"
 
 
-class Said(NamedTuple):
+class EventText(NamedTuple):
     """What an Event says."""
 
     about: ObjectReference
@@ -35,7 +35,7 @@ class Said(NamedTuple):
     message: str
 
 
-def events_of(component: str, before: Object | None, after: Object | None) -> Iterator[Said]:
+def events_of(component: str, before: Object | None, after: Object | None) -> Iterator[EventText]:
     """What the component says when it writes this; without `after` it has deleted the object."""
     obj = after if after is not None else before
     owner = None if obj is None else _controller(obj)
@@ -50,40 +50,40 @@ def events_of(component: str, before: Object | None, after: Object | None) -> It
         yield from _news_of_budget(before, after)
 
 
-def refusal_of(component: str, obj: Object, error: str) -> Iterator[Said]:
+def refusal_of(component: str, obj: Object, error: str) -> Iterator[EventText]:
     """What the component says when it may not create the object."""
     owner = _controller(obj)
     if owner is None or not isinstance(obj, Pod):
         return
     if component == _SETS:
         message = f"Create Pod {obj.metadata.name} in StatefulSet {owner.name} failed error: {error}"
-        yield Said(owner, WARNING, "FailedCreate", message)
+        yield EventText(owner, WARNING, "FailedCreate", message)
     elif component in _OF_PODS:
-        yield Said(owner, WARNING, "FailedCreate", f"Error creating: {error}")
+        yield EventText(owner, WARNING, "FailedCreate", f"Error creating: {error}")
 
 
-def _made_or_deleted(component: str, owner: ObjectReference, obj: Object, *, is_new: bool) -> Iterator[Said]:
+def _made_or_deleted(component: str, owner: ObjectReference, obj: Object, *, is_new: bool) -> Iterator[EventText]:
     name, kind = obj.metadata.name, type(obj).__name__
     reason = _CREATED if is_new else _DELETED
     if component in _OF_PODS and kind == "Pod":
-        yield Said(owner, NORMAL, reason, f"{'Created' if is_new else 'Deleted'} pod: {name}")
+        yield EventText(owner, NORMAL, reason, f"{'Created' if is_new else 'Deleted'} pod: {name}")
     elif component == _SETS and kind == "Pod":
         verb = "Create" if is_new else "Delete"
-        yield Said(owner, NORMAL, reason, f"{verb} Pod {name} in StatefulSet {owner.name} successful")
+        yield EventText(owner, NORMAL, reason, f"{verb} Pod {name} in StatefulSet {owner.name} successful")
     elif component == _CRON_JOBS and kind == "Job":
-        yield Said(owner, NORMAL, reason, f"{'Created' if is_new else 'Deleted'} job {name}")
+        yield EventText(owner, NORMAL, reason, f"{'Created' if is_new else 'Deleted'} job {name}")
 
 
-def _scaled(owner: ObjectReference, before: Object | None, after: ReplicaSet) -> Iterator[Said]:
+def _scaled(owner: ObjectReference, before: Object | None, after: ReplicaSet) -> Iterator[EventText]:
     old = before.spec.replicas or 0 if isinstance(before, ReplicaSet) else 0
     new = after.spec.replicas or 0
     if old != new:
         direction = "up" if new > old else "down"
         message = f"Scaled {direction} replica set {after.metadata.name} from {old} to {new}"
-        yield Said(owner, NORMAL, "ScalingReplicaSet", message)
+        yield EventText(owner, NORMAL, "ScalingReplicaSet", message)
 
 
-def _news_of_job(before: Job, after: Job) -> Iterator[Said]:
+def _news_of_job(before: Job, after: Job) -> Iterator[EventText]:
     about = _reference(after)
     for condition in after.status.conditions:
         known = find_condition(before.status.conditions, condition.type)
@@ -92,19 +92,19 @@ def _news_of_job(before: Job, after: Job) -> Iterator[Said]:
         match condition.type, condition.status:
             case "Suspended", status if status in (TRUE, FALSE):
                 reason = "Suspended" if status == TRUE else "Resumed"
-                yield Said(about, NORMAL, reason, condition.message)
+                yield EventText(about, NORMAL, reason, condition.message)
             case kind, status if kind == COMPLETE and status == TRUE:
-                yield Said(about, NORMAL, "Completed", "Job completed")
+                yield EventText(about, NORMAL, "Completed", "Job completed")
             case kind, status if kind == FAILED and status == TRUE:
-                yield Said(about, WARNING, condition.reason, condition.message)
+                yield EventText(about, WARNING, condition.reason, condition.message)
 
 
-def _news_of_budget(before: PodDisruptionBudget, after: PodDisruptionBudget) -> Iterator[Said]:
+def _news_of_budget(before: PodDisruptionBudget, after: PodDisruptionBudget) -> Iterator[EventText]:
     """A budget that was looked at for the first time, or whose last pod has gone."""
     if after.status is None or after.status.expected_pods or after.status.observed_generation == 0:
         return
     if before.status is None or before.status.expected_pods or before.status.observed_generation == 0:
-        yield Said(_reference(after), NORMAL, "NoPods", "No matching pods found")
+        yield EventText(_reference(after), NORMAL, "NoPods", "No matching pods found")
 
 
 def _controller(obj: Object) -> ObjectReference | None:

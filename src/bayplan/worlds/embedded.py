@@ -15,7 +15,7 @@ from functools import partial
 from bayplan.apiserver.housekeeping.standard import Housekeeping
 from bayplan.apiserver.projected_store import ProjectedStore
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.core.decision import Decision
@@ -114,7 +114,7 @@ class EmbeddedWorld:
             makers.append(lambda: ClaimNews(recorder.write))
         return [ResilientController(each, _report, self._on_bug) for each in makers]
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: DocumentChange) -> None:
         if self._housekeeping is not None:
             self._housekeeping.observe(change)
         self._news.set()

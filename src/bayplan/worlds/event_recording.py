@@ -19,7 +19,7 @@ from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError
-from bayplan.worlds.controller_events import Said, events_of, refusal_of
+from bayplan.worlds.controller_events import EventText, events_of, refusal_of
 
 #: Of so many different Events of one kind about one object, within this time after the last, the rest become one.
 _SIMILAR_MAX: Final = 10
@@ -70,7 +70,7 @@ class EventRecorder:
         for said in refusal_of(controller.name, obj, error):
             self.write(controller.name, said, now)
 
-    def write(self, component: str, said: Said, now: int) -> None:
+    def write(self, component: str, said: EventText, now: int) -> None:
         """Creates the Event, or counts up the one that is there."""
         similar = _Similar(component, said.about.uid, said.type, said.reason)
         is_combined = self._is_one_of_many(similar, said.message, now)
@@ -101,7 +101,7 @@ class EventRecorder:
         del crowd.messages[next(iter(crowd.messages))]
         return True
 
-    def _create(self, component: str, said: Said, now: int) -> tuple[str, str]:
+    def _create(self, component: str, said: EventText, now: int) -> tuple[str, str]:
         # Two Events about one object at one instant need names of their own.
         self._stamp = max(now, self._stamp + 1)
         name = f"{said.about.name}.{self._stamp:x}"
@@ -128,7 +128,7 @@ class EventRecorder:
         )
         return True
 
-    def _document(self, component: str, said: Said, namespace: str, name: str, time: str) -> Document:
+    def _document(self, component: str, said: EventText, namespace: str, name: str, time: str) -> Document:
         about = said.about
         regarding = {
             "kind": about.kind,
@@ -155,6 +155,6 @@ class EventRecorder:
             "reportingInstance": "",
         }
 
-    def _version_of(self, said: Said) -> str:
+    def _version_of(self, said: EventText) -> str:
         found = self._registry.typed.content.find(said.about.kind, said.about.namespace, said.about.name)
         return "" if found is None else found.metadata.resource_version

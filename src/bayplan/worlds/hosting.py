@@ -25,7 +25,7 @@ from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.schema.resources import resources_with
 from bayplan.apiserver.schema.versions import serving
-from bayplan.apiserver.statuses.commands import PodOutcome, initialization_of, pod_outcome
+from bayplan.apiserver.statuses.commands import PodEnd, initialization_of, pod_outcome
 from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.storage import Storage
@@ -258,7 +258,7 @@ class HostedCluster:
         def document_of(pod: Pod) -> Document | None:
             return self.registry.find(PODS, pod.metadata.namespace, pod.metadata.name)
 
-        def outcome(pod: Pod) -> PodOutcome | None:
+        def outcome(pod: Pod) -> PodEnd | None:
             document = document_of(pod)
             return None if document is None else pod_outcome(document)
 

@@ -56,7 +56,7 @@ class JournalError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Divergence:
     """Where a replay went another way."""
 
     line: int
@@ -185,7 +185,7 @@ class Player:
         self._answers = answers_for(scheduler)
         self._is_first = True
 
-    def play(self, lines: Iterable[str]) -> Iterator[Difference]:
+    def play(self, lines: Iterable[str]) -> Iterator[Divergence]:
         """The lines of the next file, after its head."""
         is_first, self._is_first = self._is_first, False
         for number, line in enumerate(lines, start=2):
@@ -206,13 +206,13 @@ class Player:
             else:
                 yield from self._decide(number, now, entry.get("out"))
 
-    def _decide(self, number: int, now: int, out: Any) -> Iterator[Difference]:
+    def _decide(self, number: int, now: int, out: Any) -> Iterator[Divergence]:
         ended_at = out.get("ended_at", now) if isinstance(out, dict) else now
         decision = self._guarded.decide(now, lambda: ended_at)
         got = _encoder.encode(decision_to_plain(decision) if decision is not None else None).decode()
         expected = _encoder.encode(out).decode()
         if got != expected:
-            yield Difference(number, expected, got)
+            yield Divergence(number, expected, got)
 
     def _note_bug(self, where: str, about: str, error: Exception) -> None:
         self.bugs.append(Bug(self._line, f"{where} {about}".rstrip(), error))

@@ -17,7 +17,7 @@ from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import replace
 from bayplan.performing.actions import Effects, answer_to, steps_of
 from bayplan.performing.pods import is_idle
-from bayplan.performing.regarding import UNKNOWN, About, Regarding
+from bayplan.performing.regarding import UNKNOWN, EventSubject, Regarding
 from bayplan.performing.requests import (
     Delete,
     Get,
@@ -46,7 +46,7 @@ class EmittedEvent:
     note: str
     uid: str = ""
     action: str = ""
-    about: About = UNKNOWN
+    about: EventSubject = UNKNOWN
 
 
 class Performer:
@@ -88,7 +88,7 @@ class Performer:
         """Whether it would change nothing at present."""
         return is_idle(action, self._find_pod(action.pod))
 
-    def emit(self, event: Emit, now: int, about: About | None = None) -> None:
+    def emit(self, event: Emit, now: int, about: EventSubject | None = None) -> None:
         """Hand the event to whoever records events."""
         if self._on_emitted is None:
             return

@@ -49,7 +49,7 @@ from bayplan.worlds.shadow_findings import (
     PlacementDifference,
     PreemptionDifference,
 )
-from bayplan.worlds.shadow_judging import Judge, Preemption, preemption_for_group, preemption_of
+from bayplan.worlds.shadow_judging import Judge, JudgedPreemption, preemption_for_group, preemption_of
 from bayplan.worlds.shadow_placements import OurPlacement, Placements
 from bayplan.worlds.shadow_preemptions import Preempted, SeenPreemptions, ShadowVictim, are_interchangeable, is_marked
 
@@ -69,8 +69,8 @@ class _Followed(Struct, eq=False):
     node: str = ""  # that we chose
     message: str = ""
     tied_rows: RowArray | None = None  # nodes with the same total
-    preemption: Preemption | None = None  # our last
-    judged: Preemption | None = None  # ours, when theirs was seen
+    preemption: JudgedPreemption | None = None  # our last
+    judged: JudgedPreemption | None = None  # ours, when theirs was seen
     their_message: str = ""  # that ours has not been held against yet
     is_set_aside: bool = False  # the scheduler believes that it is gone
 

@@ -41,7 +41,7 @@ class Judgement(NamedTuple):
     scores: Mapping[str, tuple[int, int]] = {}  # by plugin, of our node and of theirs
 
 
-class Preemption(NamedTuple):
+class JudgedPreemption(NamedTuple):
     """The node to preempt on, and who would have to go from it and from each that is equally cheap."""
 
     node: str
@@ -52,19 +52,19 @@ class Preemption(NamedTuple):
         return self.by_node[self.node]
 
 
-def preemption_of(choice: NeedsPreemption, view: View) -> Preemption:
+def preemption_of(choice: NeedsPreemption, view: View) -> JudgedPreemption:
     rows = [choice.row, *choice.tied_rows[:_TIED_MAX].tolist()]
     names = view.nodes.names
     by_node = {names[row]: tuple(_victim(view, pod_row) for pod_row in choice.victims_on(row)) for row in rows}
-    return Preemption(names[choice.row], by_node)
+    return JudgedPreemption(names[choice.row], by_node)
 
 
-def preemption_for_group(node: str, victims: Sequence[str], view: View) -> Preemption:
+def preemption_for_group(node: str, victims: Sequence[str], view: View) -> JudgedPreemption:
     """Who has to go from the node on which a member of the group is to stand; `victims` are those of the group."""
     pods = view.pods
     rows = [pods.rows_by_key[key] for key in victims]
     here = [row for row in rows if view.nodes.names[int(pods.node_rows[row])] == node]
-    return Preemption(node, {node: tuple(_victim(view, row) for row in here)})
+    return JudgedPreemption(node, {node: tuple(_victim(view, row) for row in here)})
 
 
 def _victim(view: View, pod_row: int) -> ShadowVictim:
@@ -153,7 +153,7 @@ class Judge:
         """Whether we would place the pod now."""
         return isinstance(self._decided(pod, now), Fits)
 
-    def preemption(self, pod: Pod, now: int) -> Preemption | None:
+    def preemption(self, pod: Pod, now: int) -> JudgedPreemption | None:
         """What we would do if the pod had to preempt now, without a nomination; None: it need not, or cannot."""
         choice = self._decided(pod, now)
         return preemption_of(choice, self._cache.view()) if isinstance(choice, NeedsPreemption) else None

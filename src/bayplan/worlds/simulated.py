@@ -22,7 +22,7 @@ from bayplan.core.events import Answer, Event
 from bayplan.model.kinds import ALL_KINDS, Object, object_key
 from bayplan.model.watch_types import ADDED
 from bayplan.performing.actions import answer_to
-from bayplan.performing.preemption import Preemption
+from bayplan.performing.preemption import PreemptionWrites
 from bayplan.store import Store, WatchEvent
 from bayplan.worlds.bugs import WRITE, BugReporter, internal_error, not_survived
 from bayplan.worlds.delayed_watch import NEVER, DelayedWatch
@@ -252,7 +252,7 @@ class SimulatedWorld:
         """Each on its own, but evictions one after another, as the scheduler's order of victims has it."""
         now, draws = self.now, self._draws
         evicted_at = now
-        preemption: Preemption | None = None
+        preemption: PreemptionWrites | None = None
         for action in actions:
             # Nothing is below these types, and `isinstance` takes its time to say no.
             if type(action) is Emit:
@@ -262,7 +262,7 @@ class SimulatedWorld:
                 self._send_condition(action)
             elif type(action) is Evict:
                 evicted_at += draws.eviction()
-                preemption = preemption or Preemption(actions)
+                preemption = preemption or PreemptionWrites(actions)
                 self._send(action, evicted_at, preemption)
             else:
                 self._send(action, now + draws.api())
@@ -301,14 +301,14 @@ class SimulatedWorld:
         self._hear(event, now)
         self._ask_scheduler()
 
-    def _send(self, action: Action, arrives: int, preemption: Preemption | None = None) -> None:
+    def _send(self, action: Action, arrives: int, preemption: PreemptionWrites | None = None) -> None:
         draws, spoiled = self._draws, None
         if type(action) in _ANSWERED:
             spoiled = self._faults.spoil(draws.random, self.now)
         self._plan(arrives, partial(self._arrive, action, spoiled, arrives + draws.api(), preemption))
 
     def _arrive(
-        self, action: Action, spoiled: Spoiled | None, answered: int, preemption: Preemption | None, now: int
+        self, action: Action, spoiled: Spoiled | None, answered: int, preemption: PreemptionWrites | None, now: int
     ) -> None:
         if preemption is not None and preemption.spares(action):
             answer = answer_to(action, preemption.error)

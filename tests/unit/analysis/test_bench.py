@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from bayplan.analysis.bench import building
-from bayplan.analysis.bench.building import Arrivals, build_cache, nodes_of, pods_of
+from bayplan.analysis.bench.building import PodBatches, build_cache, nodes_of, pods_of
 from bayplan.analysis.bench.machine import this_machine
 from bayplan.analysis.bench.measure import decide_all
 from bayplan.analysis.bench.workloads import WORKLOADS
@@ -41,7 +41,7 @@ def test_pods_that_arrive_in_batches_are_the_same_and_bring_the_same(
     at_once = build_cache(workload, NODES, pods).objects
     monkeypatch.setattr(building, "PODS_AT_ONCE", 5)
     cache = build_cache(workload, NODES, [])
-    arrivals = Arrivals(workload, PODS, cache)
+    arrivals = PodBatches(workload, PODS, cache)
     assert (list(arrivals), len(arrivals)) == (pods, PODS)
     assert (cache.objects.claims, cache.objects.volumes) == (at_once.claims, at_once.volumes)
     assert cache.objects.resource_claims == at_once.resource_claims

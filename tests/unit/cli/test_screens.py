@@ -15,7 +15,7 @@ import pytest
 from bayplan.cli import output as cli_output
 from bayplan.cli.main import run
 from bayplan.model.well_known import HOSTNAME, INSTANCE_TYPE
-from bayplan.report.answers.parts import Code, Details, Next, Part
+from bayplan.report.answers.parts import Details, Next, Part, Snippet
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.terminal import PIPE_WIDTH, rendered
 from bayplan.testing import builders as make
@@ -136,7 +136,7 @@ def _without_text_to_copy(parts: Iterable[Part]) -> Iterator[Part]:
     for part in parts:
         if isinstance(part, Details):
             yield Details(list(_without_text_to_copy(part.parts)))
-        elif not isinstance(part, Code | Next):
+        elif not isinstance(part, Snippet | Next):
             yield part
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tests.support.virtual_time import run_virtually
 
-from bayplan.client.lanes import EVENTS_BESIDE_OTHERS, Job, Lane, Lanes
+from bayplan.client.lanes import EVENTS_BESIDE_OTHERS, Lane, Lanes, LaneTask
 
 
 class Log:
@@ -20,9 +20,9 @@ class Log:
         self.most = [0, 0, 0]
 
     def put(self, lane: Lane, key: str, name: str = "") -> None:
-        self.lanes.put(Job(lane, key, self._work, name or key, 0))
+        self.lanes.put(LaneTask(lane, key, self._work, name or key, 0))
 
-    async def _work(self, job: Job) -> None:
+    async def _work(self, job: LaneTask) -> None:
         self.started.append((round(asyncio.get_running_loop().time(), 3), str(job.subject)))
         self.running[job.lane] += 1
         self.most = [max(pair) for pair in zip(self.most, self.running, strict=True)]

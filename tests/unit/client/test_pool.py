@@ -9,7 +9,7 @@ from tests.support.scripted_server import ServedConnection, always_ok, reply, se
 
 from bayplan.client.connection import Connection, address_of
 from bayplan.client.dialing import Dialer, DialFailed
-from bayplan.client.pool import Pool
+from bayplan.client.pool import ConnectionPool
 
 
 def test_idle_connections_are_closed_after_a_while() -> None:
@@ -21,7 +21,7 @@ def test_idle_connections_are_closed_after_a_while() -> None:
 
     async def main() -> None:
         async with serving(script) as server:
-            pool = Pool(Dialer(Connection(address_of(server.url))).dial, limit=2, idle_s=0.02)
+            pool = ConnectionPool(Dialer(Connection(address_of(server.url))).dial, limit=2, idle_s=0.02)
             pool.give(await pool.wait())
             assert pool.take() is not None
             pool.give(await pool.wait())
@@ -44,7 +44,7 @@ def test_an_idle_connection_that_the_server_speaks_on_is_not_used() -> None:
 
     async def main() -> None:
         async with serving(script) as server:
-            pool = Pool(Dialer(Connection(address_of(server.url))).dial, limit=2)
+            pool = ConnectionPool(Dialer(Connection(address_of(server.url))).dial, limit=2)
             pool.give(await pool.wait())
             await spoken.wait()
             assert pool.take() is None
@@ -57,7 +57,7 @@ def test_a_failure_to_connect_leaves_room_for_the_next() -> None:
     async def main() -> None:
         async with serving(always_ok) as server:
             pass
-        pool = Pool(Dialer(Connection(address_of(server.url))).dial, limit=1)
+        pool = ConnectionPool(Dialer(Connection(address_of(server.url))).dial, limit=1)
         for _ in range(3):
             with pytest.raises(DialFailed):
                 await asyncio.wait_for(pool.wait(), 5)
@@ -68,7 +68,7 @@ def test_a_failure_to_connect_leaves_room_for_the_next() -> None:
 def test_a_closed_pool_fails_those_in_line() -> None:
     async def main() -> None:
         async with serving(always_ok) as server:
-            pool = Pool(Dialer(Connection(address_of(server.url))).dial, limit=1)
+            pool = ConnectionPool(Dialer(Connection(address_of(server.url))).dial, limit=1)
             await pool.wait()
             waiting = asyncio.ensure_future(pool.wait())
             await asyncio.sleep(0)
@@ -82,7 +82,7 @@ def test_a_closed_pool_fails_those_in_line() -> None:
 def test_who_leaves_the_line_as_a_connection_comes_free_passes_it_on() -> None:
     async def main() -> None:
         async with serving(always_ok) as server:
-            pool = Pool(Dialer(Connection(address_of(server.url))).dial, limit=1)
+            pool = ConnectionPool(Dialer(Connection(address_of(server.url))).dial, limit=1)
             wire = await pool.wait()
             waiting = asyncio.ensure_future(pool.wait())
             await asyncio.sleep(0)

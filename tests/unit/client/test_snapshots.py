@@ -12,7 +12,7 @@ import pytest
 
 from bayplan.client.contract import LostError, Response
 from bayplan.client.paths import list_path
-from bayplan.client.snapshots import Snapshot, read_snapshot
+from bayplan.client.snapshots import ListedPages, read_snapshot
 from bayplan.model.errors import InvalidObject
 from bayplan.model.kinds import KINDS
 from bayplan.model.media_types import JSON
@@ -66,7 +66,7 @@ class Server:
         raise AssertionError("nothing is watched")
 
 
-def snapshot_of(server: Server) -> Snapshot:
+def snapshot_of(server: Server) -> ListedPages:
     return asyncio.run(read_snapshot(server))
 
 

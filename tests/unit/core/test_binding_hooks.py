@@ -15,7 +15,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Outcome
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged
 from bayplan.core.feature_gates import DEFAULT_GATES
-from bayplan.core.framework.contract import Placement, Wait
+from bayplan.core.framework.contract import AssumedPod, Wait
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable
 from bayplan.core.scheduler import Scheduler
@@ -37,7 +37,7 @@ class Inspector:
         self.says = says
         self.asked: list[tuple[str, str]] = []
 
-    def pre_bind(self, pod: PodInfo, view: View, placement: Placement) -> Status:
+    def pre_bind(self, pod: PodInfo, view: View, placement: AssumedPod) -> Status:
         self.asked.append((pod.key, placement.node_name))
         if isinstance(self.says, Exception):
             raise self.says

@@ -16,8 +16,8 @@ from bayplan.core.decision import Outcome
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectRemoved
 from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import (
+    AssumedPod,
     Pending,
-    Placement,
     Wait,
     WaitingPod,
 )
@@ -55,9 +55,9 @@ class Waits:
     def __init__(self, name: str = "Waits", **more: Any) -> None:
         self.name = name  # type: ignore[misc]
         self.more = more
-        self.asked: list[Placement] = []
+        self.asked: list[AssumedPod] = []
 
-    def pre_bind(self, pod: PodInfo, view: View, placement: Placement) -> Status | Pending:
+    def pre_bind(self, pod: PodInfo, view: View, placement: AssumedPod) -> Status | Pending:
         self.asked.append(placement)
         if (pod.namespace, pod.name) in view.objects.services:
             return SUCCESS
@@ -230,7 +230,7 @@ def test_what_was_written_is_taken_back() -> None:
         def reserve(self, pod: PodInfo, view: View, node_row: int) -> Sequence[Any]:
             return ()
 
-        def unreserve(self, pod: PodInfo, view: View, placement: Placement) -> Sequence[Action]:
+        def unreserve(self, pod: PodInfo, view: View, placement: AssumedPod) -> Sequence[Action]:
             return [Emit(pod.key, pod.uid, "Normal", "GivenBack", "Binding", placement.node_name)]
 
     keeps = Keeps()
@@ -245,10 +245,10 @@ def test_a_failed_binding_takes_back_what_was_written() -> None:
         def reserve(self, pod: PodInfo, view: View, node_row: int) -> Sequence[Any]:
             return ()
 
-        def pre_bind(self, pod: PodInfo, view: View, placement: Placement) -> Status:
+        def pre_bind(self, pod: PodInfo, view: View, placement: AssumedPod) -> Status:
             return SUCCESS
 
-        def unreserve(self, pod: PodInfo, view: View, placement: Placement) -> Sequence[Action]:
+        def unreserve(self, pod: PodInfo, view: View, placement: AssumedPod) -> Sequence[Action]:
             return [Emit(pod.key, pod.uid, "Normal", "GivenBack", "Binding", "")]
 
     keeps = Keeps()

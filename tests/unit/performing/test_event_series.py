@@ -12,13 +12,13 @@ from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.performing import recent
 from bayplan.performing.event_series import EventSeries, Said
-from bayplan.performing.regarding import About
+from bayplan.performing.regarding import EventSubject
 
 FAILED = Emit("ns/p", "u", "Warning", "FailedScheduling", "Scheduling", "no room")
 
 
 def said(series: EventSeries, event: Emit = FAILED, version: str = "7", now: int = BEGIN) -> list[Said]:
-    return series.say(event, About(version, "default-scheduler"), now)
+    return series.say(event, EventSubject(version, "default-scheduler"), now)
 
 
 def test_the_body_is_upstreams_to_the_letter() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.report.column_widths import Demand, demand, widths
+from bayplan.report.column_widths import WidthDemand, demand, widths
 
-NAME, TEXT = Demand(30, 18), Demand(60, 10, is_text=True)
+NAME, TEXT = WidthDemand(30, 18), WidthDemand(60, 10, is_text=True)
 
 
 @pytest.mark.parametrize(
@@ -26,21 +26,21 @@ def test_columns_share_the_room(room: int, expected: list[int]) -> None:
 
 
 def test_the_widest_of_several_texts_gives_way() -> None:
-    assert widths([TEXT, Demand(25, 5, is_text=True)], 50) == [25, 25]
+    assert widths([TEXT, WidthDemand(25, 5, is_text=True)], 50) == [25, 25]
 
 
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        (["Largest piece", "15Gi"], Demand(13, 7)),
-        (["pod", "x" * 40], Demand(40, 40)),
-        (["budgets\nviolated", "1"], Demand(8, 8)),
-        ([], Demand(0, 0)),
+        (["Largest piece", "15Gi"], WidthDemand(13, 7)),
+        (["pod", "x" * 40], WidthDemand(40, 40)),
+        (["budgets\nviolated", "1"], WidthDemand(8, 8)),
+        ([], WidthDemand(0, 0)),
     ],
 )
-def test_what_a_column_asks_for(texts: list[str], expected: Demand) -> None:
+def test_what_a_column_asks_for(texts: list[str], expected: WidthDemand) -> None:
     assert demand(texts) == expected
 
 
 def test_numbers_are_never_split() -> None:
-    assert widths([Demand(13, 13, is_number=True), Demand(13, 13)], 20) == [13, 12]
+    assert widths([WidthDemand(13, 13, is_number=True), WidthDemand(13, 13)], 20) == [13, 12]

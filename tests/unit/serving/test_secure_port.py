@@ -22,7 +22,7 @@ from bayplan.serving.decisions import DecisionRecorder
 from bayplan.serving.encryption import Encryption
 from bayplan.serving.health import Check, HealthPage
 from bayplan.serving.inspecting import Inspector
-from bayplan.serving.pages import Asked, Page, configuration_page, debug_pages, health_pages, metrics_pages
+from bayplan.serving.pages import Page, PageRequest, configuration_page, debug_pages, health_pages, metrics_pages
 from bayplan.serving.secure_port import Pages, SecurePort
 from bayplan.testing.builders import node, pod
 
@@ -52,7 +52,7 @@ def _pages() -> dict[str, Page]:
     recorder.decided(decision, 0, 0)
     health = [HealthPage("livez"), HealthPage("readyz", (Check("shutdown", lambda: "process is shutting down"),))]
 
-    async def broken(_: Asked) -> Answer:
+    async def broken(_: PageRequest) -> Answer:
         raise RuntimeError("oh no")
 
     return {

@@ -10,7 +10,7 @@ import yaml
 
 from bayplan.apiserver.http.requests import Answer
 from bayplan.model.time_units import SECOND
-from bayplan.serving.pages import Asked
+from bayplan.serving.pages import PageRequest
 from bayplan.serving.zpages import flags_page, status_page
 from bayplan.store.errors import NotAcceptable
 
@@ -26,7 +26,7 @@ def asked(path: str, accept: str) -> Answer:
         **flags_page(FLAGS),
         **status_page(paths, "1.36+b", "1.36", STARTED, clock=lambda: STARTED + up_s * SECOND),
     }
-    return asyncio.run(_shown(pages[path](Asked({}, accept))))  # type: ignore[arg-type]
+    return asyncio.run(_shown(pages[path](PageRequest({}, accept))))  # type: ignore[arg-type]
 
 
 async def _shown(page: asyncio.Future[Answer]) -> Answer:

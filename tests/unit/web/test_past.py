@@ -10,7 +10,7 @@ from tests.support.dashboard import NOW, Served, node, pod, served
 
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.storage.log import WatchLog
+from bayplan.apiserver.storage.log import DocumentLog
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.store.errors import BadRequest
@@ -122,7 +122,7 @@ def test_events_say_who_preempted_whom() -> None:
 def _short_memory(capacity: int) -> Served:
     """A cluster whose log keeps few writes; those that make a cluster are forgotten by then."""
     made = Served(Registry(Storage(), Catalogue()))
-    short = WatchLog(capacity)
+    short = DocumentLog(capacity)
     short.start_after(made.registry.storage.log.version)
     made.registry.storage.log = short
     return made

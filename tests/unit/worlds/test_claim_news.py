@@ -9,7 +9,7 @@ from bayplan.model.meta import ObjectMeta
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
 from bayplan.model.volumes import PersistentVolumeClaimSpec
 from bayplan.worlds.claim_news import ClaimNews
-from bayplan.worlds.controller_events import Said
+from bayplan.worlds.controller_events import EventText
 
 CLASSES = (
     StorageClass(
@@ -33,7 +33,7 @@ CLASSES = (
 def test_why_a_claim_waits(class_name: str, reasons: list[str]) -> None:
     heard: list[str] = []
 
-    def say(component: str, said: Said, now: int) -> None:
+    def say(component: str, said: EventText, now: int) -> None:
         heard.append(said.reason)
 
     stage = Stage(ClaimNews(say))

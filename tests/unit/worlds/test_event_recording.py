@@ -8,7 +8,7 @@ from tests.support.api_server import Api
 
 from bayplan.model.meta import ObjectReference
 from bayplan.model.time_units import MINUTE
-from bayplan.worlds.controller_events import Said
+from bayplan.worlds.controller_events import EventText
 from bayplan.worlds.event_recording import EventRecorder
 
 ABOUT = ObjectReference(api_version="apps/v1", kind="ReplicaSet", namespace="default", name="web", uid="u")
@@ -18,7 +18,7 @@ def recorded(*messages: str, pause: int = 0) -> list[dict[str, Any]]:
     api = Api()
     recorder = EventRecorder(api.registry)
     for position, message in enumerate(messages):
-        recorder.write("replicaset-controller", Said(ABOUT, "Normal", "Why", message), api.now + position * pause)
+        recorder.write("replicaset-controller", EventText(ABOUT, "Normal", "Why", message), api.now + position * pause)
     found: list[dict[str, Any]] = api.get("/api/v1/namespaces/default/events")["items"]
     return found
 
@@ -56,7 +56,7 @@ def test_similar_ones_of_long_ago_do_not_count() -> None:
 def test_an_event_that_was_deleted_is_made_anew() -> None:
     api = Api()
     recorder = EventRecorder(api.registry)
-    said = Said(ABOUT, "Normal", "Why", "hello")
+    said = EventText(ABOUT, "Normal", "Why", "hello")
     recorder.write("x", said, api.now)
     (event,) = api.get("/api/v1/namespaces/default/events")["items"]
     api.answer("DELETE", f"/api/v1/namespaces/default/events/{event['metadata']['name']}")

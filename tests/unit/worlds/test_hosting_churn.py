@@ -16,7 +16,7 @@ from bayplan.apiserver.registry.registry import PODS
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.model import selectors
 from bayplan.model.time_units import SECOND
-from bayplan.store.deleting import Request
+from bayplan.store.deleting import DeleteOptions
 from bayplan.worlds import hosting
 from bayplan.worlds.clock import Clock
 from bayplan.worlds.hosting import HostedCluster, Hosting
@@ -54,7 +54,7 @@ class _Churn:
             self._world_goes_on()
             if self._number > ALIVE:
                 gone = f"p{self._number - ALIVE}"
-                registry.delete(PODS, "default", gone, Request(0, None, None, None), self._clock.now)
+                registry.delete(PODS, "default", gone, DeleteOptions(0, None, None, None), self._clock.now)
                 self._world_goes_on()
 
     def _world_goes_on(self) -> None:

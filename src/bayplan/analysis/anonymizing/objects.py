@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from bayplan.analysis.anonymizing.device_attributes import AttributeValues
-from bayplan.analysis.anonymizing.rules import ANNOTATIONS, Rule, rule_of
-from bayplan.analysis.anonymizing.texts import Findings, Texts
+from bayplan.analysis.anonymizing.rules import ANNOTATIONS, TextRule, rule_of
+from bayplan.analysis.anonymizing.texts import Learned, Texts
 from bayplan.controllers.workloads.job_pods import is_indexed
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -39,7 +39,7 @@ class Anonymizer:
     """New names for objects that come one by one: first all to learn from them, then all again to be renamed."""
 
     def __init__(self) -> None:
-        self._found, self._values, self._ordinals = Findings(), AttributeValues(), _Ordinals()
+        self._found, self._values, self._ordinals = Learned(), AttributeValues(), _Ordinals()
         self._rewriting = _Rewriting(Texts(self._found, learning=True), self._found, self._values)
         self._slices: list[ResourceSlice] = []
         self._span = 0
@@ -98,7 +98,7 @@ class _Ordinals:
 class _Rewriting:
     """One pass through objects."""
 
-    def __init__(self, texts: Texts, found: Findings, values: AttributeValues) -> None:
+    def __init__(self, texts: Texts, found: Learned, values: AttributeValues) -> None:
         self._texts = texts
         self._found = found
         self._values = values
@@ -106,7 +106,7 @@ class _Rewriting:
     def object(self, obj: Object) -> Object:
         new: Object = self._part(obj)
         if isinstance(new, CSIDriver):
-            new.metadata.name = self._texts.by_rule[Rule.DRIVER](obj.metadata.name)
+            new.metadata.name = self._texts.by_rule[TextRule.DRIVER](obj.metadata.name)
         return new
 
     def described(self, old: Object, new: Object) -> Object:
@@ -138,7 +138,7 @@ class _Rewriting:
         if isinstance(old, list) and isinstance(old[0], msgspec.Struct):
             return [self._part(item) for item in old]
         rule = rule_of(type(part), field)
-        if rule is Rule.DROP:
+        if rule is TextRule.DROP:
             return getattr(type(part)(), field)
         if isinstance(old, dict):
             return self._map(rule, old)
@@ -146,24 +146,24 @@ class _Rewriting:
             return [self._text(part, rule, item) if isinstance(item, str) else item for item in old]
         return self._text(part, rule, old)
 
-    def _text(self, part: Any, rule: Rule, text: str) -> str:
-        return self._texts.label(part.key, text) if rule is Rule.VALUE else self._texts.by_rule[rule](text)
+    def _text(self, part: Any, rule: TextRule, text: str) -> str:
+        return self._texts.label(part.key, text) if rule is TextRule.VALUE else self._texts.by_rule[rule](text)
 
-    def _map(self, rule: Rule, old: Mapping[str, Any]) -> dict[str, Any]:
+    def _map(self, rule: TextRule, old: Mapping[str, Any]) -> dict[str, Any]:
         texts = self._texts
         by_rule = texts.by_rule
-        if rule is Rule.LABELS:
+        if rule is TextRule.LABELS:
             return {texts.key(key): texts.label(key, value) for key, value in old.items()}
-        if rule is Rule.ANNOTATIONS:
+        if rule is TextRule.ANNOTATIONS:
             return {key: by_rule[ANNOTATIONS[key]](value) for key, value in old.items() if key in ANNOTATIONS}
-        if rule is Rule.TIMES:
-            return {texts.name(key): by_rule[Rule.TIME](time) if time else time for key, time in old.items()}
-        if rule is Rule.ATTRIBUTES:  # only their names are needed here: see `described`
+        if rule is TextRule.TIMES:
+            return {texts.name(key): by_rule[TextRule.TIME](time) if time else time for key, time in old.items()}
+        if rule is TextRule.ATTRIBUTES:  # only their names are needed here: see `described`
             return dict.fromkeys(map(texts.qualified, old), DeviceAttribute())
-        key_of = texts.resource if rule is Rule.RESOURCES else texts.qualified
+        key_of = texts.resource if rule is TextRule.RESOURCES else texts.qualified
         return {key_of(key): self._amount(value) for key, value in old.items()}
 
     def _amount(self, amount: Any) -> Any:
         if isinstance(amount, msgspec.Struct):
             return self._part(amount)
-        return self._texts.by_rule[Rule.AMOUNT](amount) if isinstance(amount, str) else amount
+        return self._texts.by_rule[TextRule.AMOUNT](amount) if isinstance(amount, str) else amount

@@ -37,7 +37,7 @@ from bayplan.model.volumes import AzureDiskVolumeSource, RBDVolumeSource
 from bayplan.model.well_known import BETA_STORAGE_CLASS
 
 
-class Rule(Enum):
+class TextRule(Enum):
     """What becomes of a text, or of a map. Whatever is not what its rule expects is renamed."""
 
     WORD = auto()  # kept if it is one of Kubernetes' own
@@ -70,54 +70,54 @@ class Rule(Enum):
     TIMES = auto()  # a map from names to times
 
 
-def _rules(rule: Rule, fields: str) -> dict[str, Rule]:
+def _rules(rule: TextRule, fields: str) -> dict[str, TextRule]:
     return dict.fromkeys(fields.split(), rule)
 
 
 FIELDS: Final = {
     **_rules(
-        Rule.NAME,
+        TextRule.NAME,
         "name generate_name namespace node_name nominated_node_name priority_class_name namespaces claim_name"
         " storage_class_name volume_name volume_attributes_class_name current_volume_attributes_class_name"
         " resource_claim_name resource_claim_template_name current_revision update_revision persistent_volume_name"
         " request pool device_class_name device counter_set fingerprint hostname pod_group_name container_name"
         " request_name parent_composite_pod_group_name",
     ),
-    **_rules(Rule.SCHEDULER, "scheduler_name"),
-    **_rules(Rule.UID, "uid share_id"),
-    **_rules(Rule.VERSION, "resource_version"),
+    **_rules(TextRule.SCHEDULER, "scheduler_name"),
+    **_rules(TextRule.UID, "uid share_id"),
+    **_rules(TextRule.VERSION, "resource_version"),
     **_rules(
-        Rule.TIME,
+        TextRule.TIME,
         "creation_timestamp deletion_timestamp start_time last_transition_time completion_time last_schedule_time"
         " last_successful_time allocation_timestamp time_added",
     ),
-    **_rules(Rule.TIMES, "disrupted_pods"),
-    **_rules(Rule.KIND, "kind"),
-    **_rules(Rule.LABELS, "labels node_selector match_labels selector"),
-    **_rules(Rule.ANNOTATIONS, "annotations"),
-    **_rules(Rule.KEY, "key finalizers topology_key match_label_keys mismatch_label_keys topology_keys managed_by"),
-    **_rules(Rule.VALUE, "values"),
-    **_rules(Rule.CONDITION, "type binding_conditions binding_failure_conditions"),
-    **_rules(Rule.GROUP, "api_version api_group"),
-    **_rules(Rule.DRIVER, "driver provisioner attacher"),
-    **_rules(Rule.IMAGE, "image names reference"),
-    **_rules(Rule.DISK, "pd_name volume_id monitors iqn disk_uri volume_handle"),
-    **_rules(Rule.HOST_IP, "host_ip"),
-    **_rules(Rule.DROP, "message time_zone config"),
-    **_rules(Rule.RESOURCES, "overhead requests limits allocatable capacity allocated_resources"),
-    **_rules(Rule.RESOURCE, "extended_resource_name resource_name"),
-    **_rules(Rule.QUANTITIES, "consumed_capacity counters"),
-    **_rules(Rule.ATTRIBUTES, "attributes"),
-    **_rules(Rule.QUALIFIED, "match_attribute distinct_attribute"),
-    **_rules(Rule.EXPRESSION, "expression"),
-    **_rules(Rule.SCHEDULE, "schedule"),
+    **_rules(TextRule.TIMES, "disrupted_pods"),
+    **_rules(TextRule.KIND, "kind"),
+    **_rules(TextRule.LABELS, "labels node_selector match_labels selector"),
+    **_rules(TextRule.ANNOTATIONS, "annotations"),
+    **_rules(TextRule.KEY, "key finalizers topology_key match_label_keys mismatch_label_keys topology_keys managed_by"),
+    **_rules(TextRule.VALUE, "values"),
+    **_rules(TextRule.CONDITION, "type binding_conditions binding_failure_conditions"),
+    **_rules(TextRule.GROUP, "api_version api_group"),
+    **_rules(TextRule.DRIVER, "driver provisioner attacher"),
+    **_rules(TextRule.IMAGE, "image names reference"),
+    **_rules(TextRule.DISK, "pd_name volume_id monitors iqn disk_uri volume_handle"),
+    **_rules(TextRule.HOST_IP, "host_ip"),
+    **_rules(TextRule.DROP, "message time_zone config"),
+    **_rules(TextRule.RESOURCES, "overhead requests limits allocatable capacity allocated_resources"),
+    **_rules(TextRule.RESOURCE, "extended_resource_name resource_name"),
+    **_rules(TextRule.QUANTITIES, "consumed_capacity counters"),
+    **_rules(TextRule.ATTRIBUTES, "attributes"),
+    **_rules(TextRule.QUALIFIED, "match_attribute distinct_attribute"),
+    **_rules(TextRule.EXPRESSION, "expression"),
+    **_rules(TextRule.SCHEDULE, "schedule"),
     **_rules(
-        Rule.AMOUNT,
+        TextRule.AMOUNT,
         "completed_indexes failed_indexes succeeded_indexes max_surge max_unavailable min_available maximum_volume_size"
         " value default valid_values min max step",
     ),
     **_rules(
-        Rule.WORD,
+        TextRule.WORD,
         "preemption_policy restart_policy protocol action when_unsatisfiable node_affinity_policy node_taints_policy"
         " access_modes volume_mode phase status reason declared_features reclaim_policy pod_replacement_policy"
         " persistent_volume_reclaim_policy pod_management_policy completion_mode concurrency_policy"
@@ -126,31 +126,31 @@ FIELDS: Final = {
 }
 """Field -> rule, for text, lists of text, and maps."""
 
-EXCEPTIONS: Final[dict[tuple[type, str], Rule]] = {
-    (AzureDiskVolumeSource, "kind"): Rule.WORD,
-    (CSIStorageCapacity, "capacity"): Rule.AMOUNT,
-    (CSINodeDriver, "name"): Rule.DRIVER,
-    (CapacityRequirements, "requests"): Rule.QUANTITIES,
-    (Device, "capacity"): Rule.QUANTITIES,
-    (DeviceConstraint, "requests"): Rule.NAME,
-    (RBDVolumeSource, "image"): Rule.DISK,
-    **{(part, "value"): Rule.VALUE for part in (Taint, Toleration, DeviceTaint, DeviceToleration)},
+EXCEPTIONS: Final[dict[tuple[type, str], TextRule]] = {
+    (AzureDiskVolumeSource, "kind"): TextRule.WORD,
+    (CSIStorageCapacity, "capacity"): TextRule.AMOUNT,
+    (CSINodeDriver, "name"): TextRule.DRIVER,
+    (CapacityRequirements, "requests"): TextRule.QUANTITIES,
+    (Device, "capacity"): TextRule.QUANTITIES,
+    (DeviceConstraint, "requests"): TextRule.NAME,
+    (RBDVolumeSource, "image"): TextRule.DISK,
+    **{(part, "value"): TextRule.VALUE for part in (Taint, Toleration, DeviceTaint, DeviceToleration)},
 }
 
 
-def rule_of(part: type, field: str) -> Rule:
+def rule_of(part: type, field: str) -> TextRule:
     """Raises KeyError for a field that nobody has thought about."""
     return EXCEPTIONS.get((part, field)) or FIELDS[field]
 
 
 #: Annotations that something here reads, with what their values are; all others are dropped.
 ANNOTATIONS: Final = {
-    **dict.fromkeys((SELECTED_NODE, BETA_STORAGE_CLASS, POD_CLAIM_NAME_ANNOTATION, MIRROR_ANNOTATION), Rule.NAME),
-    **dict.fromkeys((BIND_COMPLETED, BOUND_BY_CONTROLLER, EXTENDED_RESOURCE_ANNOTATION, FAILS), Rule.WORD),
-    **dict.fromkeys((*DEFAULT_CLASS_ANNOTATIONS, *LEAVE_ALONE), Rule.WORD),
-    **dict.fromkeys((JOB_INDEX_LABEL, DELETION_COST, REVISION, DESIRED_REPLICAS, MAX_REPLICAS), Rule.AMOUNT),
-    **dict.fromkeys((RUN_SECONDS, STOP_SECONDS, READY_SECONDS), Rule.AMOUNT),
-    PROVISIONED_BY: Rule.DRIVER,
-    MIGRATED_PLUGINS_ANNOTATION: Rule.DRIVERS,
-    SCHEDULED_FOR: Rule.TIME,
+    **dict.fromkeys((SELECTED_NODE, BETA_STORAGE_CLASS, POD_CLAIM_NAME_ANNOTATION, MIRROR_ANNOTATION), TextRule.NAME),
+    **dict.fromkeys((BIND_COMPLETED, BOUND_BY_CONTROLLER, EXTENDED_RESOURCE_ANNOTATION, FAILS), TextRule.WORD),
+    **dict.fromkeys((*DEFAULT_CLASS_ANNOTATIONS, *LEAVE_ALONE), TextRule.WORD),
+    **dict.fromkeys((JOB_INDEX_LABEL, DELETION_COST, REVISION, DESIRED_REPLICAS, MAX_REPLICAS), TextRule.AMOUNT),
+    **dict.fromkeys((RUN_SECONDS, STOP_SECONDS, READY_SECONDS), TextRule.AMOUNT),
+    PROVISIONED_BY: TextRule.DRIVER,
+    MIGRATED_PLUGINS_ANNOTATION: TextRule.DRIVERS,
+    SCHEDULED_FOR: TextRule.TIME,
 }

@@ -1,6 +1,6 @@
 """Single texts under other names, by the rule of their field.
 
-Takes one text at a time. A first pass over a cluster teaches `Findings` what there is; a second one, with what was
+Takes one text at a time. A first pass over a cluster teaches `Learned` what there is; a second one, with what was
 found, gives the new texts. Equal texts stay equal, different ones different, and names, times and numbers keep their
 order. Knows nothing of objects.
 """
@@ -15,8 +15,8 @@ from typing import Final
 from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.analysis.anonymizing import well_known
 from bayplan.analysis.anonymizing.renaming import Renaming, with_parts
-from bayplan.analysis.anonymizing.rules import Rule
-from bayplan.analysis.anonymizing.verdicts import Verdicts
+from bayplan.analysis.anonymizing.rules import TextRule
+from bayplan.analysis.anonymizing.verdicts import ExpressionVerdicts
 from bayplan.controllers.workloads.expand import POD_INDEX_LABEL
 from bayplan.controllers.workloads.job_pods import JOB_INDEX_LABEL
 from bayplan.core.columns.ports import ANY_ADDRESS
@@ -40,7 +40,7 @@ _PLATFORM_LABELS: Final = (OPERATING_SYSTEM, ARCHITECTURE)
 
 
 @dataclass(eq=False)
-class Findings:
+class Learned:
     """What the first pass learns."""
 
     names: set[str] = field(default_factory=set)
@@ -50,7 +50,7 @@ class Findings:
     times: set[int] = field(default_factory=set)
     compared_keys: set[str] = field(default_factory=set)  # of labels whose values are compared as numbers
     numbers: dict[str, set[int]] = field(default_factory=dict)  # the numbers among the values of each label
-    verdicts: Verdicts = field(default_factory=Verdicts)
+    verdicts: ExpressionVerdicts = field(default_factory=ExpressionVerdicts)
 
     def learn(self, name: str) -> str:
         self.names.add(name)
@@ -67,34 +67,34 @@ class Findings:
 class Texts:
     """The rules, for one pass."""
 
-    def __init__(self, found: Findings, *, learning: bool) -> None:
+    def __init__(self, found: Learned, *, learning: bool) -> None:
         self._found = found
         self._rename: Callable[[str], str] = found.learn if learning else Renaming(found.names, found.ordinals)
         self._uids = _numbered(sorted(found.uids), "uid-")
         self._versions = _numbered(sorted(found.versions, key=lambda text: (len(text), text)), width=0)
         self.span = _NEWEST - max(found.times, default=0) // SECOND * SECOND
         self._numbers = {} if learning else found.ranks()
-        self.by_rule: dict[Rule, Callable[[str], str]] = {
-            Rule.WORD: lambda text: text if text in well_known.WORDS else self.name(text),
-            Rule.AMOUNT: lambda text: text if _is_amount(text) else self.name(text),
-            Rule.SCHEDULE: lambda text: text if _is_schedule(text) else self.name(text),
-            Rule.NAME: self.name,
-            Rule.SCHEDULER: lambda text: text if text in well_known.SCHEDULERS else self.name(text),
-            Rule.UID: self._uid,
-            Rule.VERSION: self._version,
-            Rule.TIME: self._time,
-            Rule.KEY: self.key,
-            Rule.CONDITION: lambda text: text if text in well_known.WORDS else self.key(text),
-            Rule.KIND: lambda text: text if text in KINDS else self.name(text),
-            Rule.GROUP: self._group,
-            Rule.DRIVER: self._driver,
-            Rule.DRIVERS: lambda text: ",".join(map(self._driver, text.split(","))),
-            Rule.RESOURCE: self.resource,
-            Rule.QUALIFIED: self.qualified,
-            Rule.EXPRESSION: found.verdicts.stand_in,
-            Rule.IMAGE: self._image,
-            Rule.DISK: self._disk,
-            Rule.HOST_IP: lambda text: text if text == ANY_ADDRESS else self.name(text),
+        self.by_rule: dict[TextRule, Callable[[str], str]] = {
+            TextRule.WORD: lambda text: text if text in well_known.WORDS else self.name(text),
+            TextRule.AMOUNT: lambda text: text if _is_amount(text) else self.name(text),
+            TextRule.SCHEDULE: lambda text: text if _is_schedule(text) else self.name(text),
+            TextRule.NAME: self.name,
+            TextRule.SCHEDULER: lambda text: text if text in well_known.SCHEDULERS else self.name(text),
+            TextRule.UID: self._uid,
+            TextRule.VERSION: self._version,
+            TextRule.TIME: self._time,
+            TextRule.KEY: self.key,
+            TextRule.CONDITION: lambda text: text if text in well_known.WORDS else self.key(text),
+            TextRule.KIND: lambda text: text if text in KINDS else self.name(text),
+            TextRule.GROUP: self._group,
+            TextRule.DRIVER: self._driver,
+            TextRule.DRIVERS: lambda text: ",".join(map(self._driver, text.split(","))),
+            TextRule.RESOURCE: self.resource,
+            TextRule.QUALIFIED: self.qualified,
+            TextRule.EXPRESSION: found.verdicts.stand_in,
+            TextRule.IMAGE: self._image,
+            TextRule.DISK: self._disk,
+            TextRule.HOST_IP: lambda text: text if text == ANY_ADDRESS else self.name(text),
         }
 
     def name(self, name: str) -> str:

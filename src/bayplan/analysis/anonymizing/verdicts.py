@@ -21,7 +21,7 @@ from bayplan.model.resource_claims import Device, DeviceAttribute
 _DOMAIN: Final = "cel.example"
 
 
-class Verdicts:
+class ExpressionVerdicts:
     """The expressions of a cluster, numbered as they are met."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class KindCapacity:
     """One kind of pod."""
 
     name: str  # as the user wrote it
@@ -77,7 +77,7 @@ class Evicting:
 class Capacity(Shown):
     """The answer. A round is as many of each kind of pod as its share says; for a single pod it is one replica."""
 
-    pods: tuple[Counted, ...]
+    pods: tuple[KindCapacity, ...]
     rounds: int
     by_node: tuple[OnNode, ...]
     nodes: int
@@ -157,10 +157,10 @@ def capacity(
     )
 
 
-def _counted(pattern: PodPattern, requests: Mapping[str, int], fits: int, evicting: int | None) -> Counted:
+def _counted(pattern: PodPattern, requests: Mapping[str, int], fits: int, evicting: int | None) -> KindCapacity:
     meta, spec = pattern.pod.metadata, pattern.pod.spec
     key = f"{meta.namespace}/{meta.name}"
-    return Counted(pattern.name, key, pattern.share, spec.priority or 0, requests, fits, evicting)
+    return KindCapacity(pattern.name, key, pattern.share, spec.priority or 0, requests, fits, evicting)
 
 
 def _by_node(filling: Filling, cache: Cache) -> tuple[OnNode, ...]:

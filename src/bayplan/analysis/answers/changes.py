@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from bayplan.analysis.answers.applying import Replaced, applied
-from bayplan.analysis.answers.course import Cause
+from bayplan.analysis.answers.course import DepartureCause
 from bayplan.analysis.answers.deleting import Loss, deleted, parsed_names
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.references import Reference
@@ -55,7 +55,7 @@ class ClusterChange:
 
 
 @dataclass(slots=True)
-class Changed:
+class ChangedCluster:
     """The cluster after the change, and what follows."""
 
     cluster: Cluster
@@ -97,7 +97,7 @@ def read_given(given: Sequence[Given]) -> ReadResult:
     return joined([*([read(files)] if files else ()), *results, from_dicts(plain)])
 
 
-def changed(cluster: Cluster, change: ClusterChange) -> Changed:
+def changed(cluster: Cluster, change: ClusterChange) -> ChangedCluster:
     """Deletes, then applies, then adds nodes. Raises InvalidObject."""
     deletion = deleted(cluster.objects, change.delete)
     gone = deletion.gone_for_good()
@@ -109,7 +109,7 @@ def changed(cluster: Cluster, change: ClusterChange) -> Changed:
     losses = [*deletion.losses, *reactions.losses()]
     start = _with_pods(after, gone.values()) if gone else after
     updates = list(_updates(replaced))
-    return Changed(after, start, losses, updates, reactions.now if updates else 0)
+    return ChangedCluster(after, start, losses, updates, reactions.now if updates else 0)
 
 
 def _with_pods(cluster: Cluster, pods: Collection[Pod]) -> Cluster:
@@ -137,7 +137,7 @@ class _Reactions:
             if isinstance(pair.new, WORKLOADS):
                 keys = tuple(map(object_key, self._surplus(pair.new)))
                 if keys:
-                    yield Loss(keys, Cause.SCALED_DOWN, label(pair.new), for_good=True)
+                    yield Loss(keys, DepartureCause.SCALED_DOWN, label(pair.new), for_good=True)
         nodes = {pair.new.metadata.name: pair.new for pair in self._replaced if isinstance(pair.new, Node)}
         if nodes:
             yield from self._driven_out(nodes)
@@ -173,12 +173,12 @@ class _Reactions:
             owner = self._owners.controller_of(obj.metadata)
             if isinstance(owner, DaemonSet):
                 if self._misplaced(owner, [obj]):
-                    yield Loss((object_key(obj),), Cause.TAINTED, node.metadata.name, for_good=True)
+                    yield Loss((object_key(obj),), DepartureCause.TAINTED, node.metadata.name, for_good=True)
                 continue
             taints = [taint for taint in node.spec.taints if taint.effect == NO_EXECUTE]
             if seconds_to_stay(obj.spec.tolerations, taints) is not None:
                 is_daemon = controller_of_kind(obj.metadata, "DaemonSet") is not None
-                yield Loss((object_key(obj),), Cause.TAINTED, node.metadata.name, for_good=is_daemon)
+                yield Loss((object_key(obj),), DepartureCause.TAINTED, node.metadata.name, for_good=is_daemon)
 
 
 def _beyond(owner: StatefulSet, pods: Iterable[Pod]) -> list[Pod]:

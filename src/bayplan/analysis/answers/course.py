@@ -35,7 +35,7 @@ from bayplan.model.structs import replace
 from bayplan.model.well_known import READY
 
 
-class Cause(StrEnum):
+class DepartureCause(StrEnum):
     """Why a pod left its node."""
 
     PREEMPTED = "preempted"
@@ -48,7 +48,7 @@ class Cause(StrEnum):
 
 
 #: Causes nobody asks for: they follow from a change, and budgets have no say.
-UNINTENDED = frozenset({Cause.PREEMPTED, Cause.TAINTED, Cause.NODE_DELETED})
+UNINTENDED = frozenset({DepartureCause.PREEMPTED, DepartureCause.TAINTED, DepartureCause.NODE_DELETED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Departure:
 
     pod: str
     node: str  # "" of a pod that was pending
-    cause: Cause
+    cause: DepartureCause
     by: str  # the pod that took its place, or the node or object that the cause is about
     priority: int
     priority_class: str
@@ -131,7 +131,7 @@ class Course:
         for pod in pods:
             self._wait(self._claiming(pod, owned[object_key(pod)]))
 
-    def remove(self, keys: Sequence[str], cause: Cause, by: str, *, for_good: bool) -> list[Departure]:
+    def remove(self, keys: Sequence[str], cause: DepartureCause, by: str, *, for_good: bool) -> list[Departure]:
         """The pods go, by whatever but preemption; unless it is for good their controllers make others."""
         lost = [self.pods[key] for key in keys if key in self.pods]
         let_go(self.cache, [object_key(pod) for pod in lost])
@@ -192,7 +192,7 @@ class Course:
             waiting = self.waiting[key]
             placed = self._placer.place(waiting.pod)
             victims = [self.pods[victim] for victim in placed.victims]
-            departures += [self._leave(victim, Cause.PREEMPTED, key) for victim in victims]
+            departures += [self._leave(victim, DepartureCause.PREEMPTED, key) for victim in victims]
             lost += victims
             if placed.node is None:
                 waiting.message = placed.message
@@ -221,7 +221,7 @@ class Course:
         self.budgets.arrive(running)
         self.arrivals.append(Arrival(key, node_name, victims))
 
-    def _leave(self, pod: Pod, cause: Cause, by: str, *, for_good: bool = False) -> Departure:
+    def _leave(self, pod: Pod, cause: DepartureCause, by: str, *, for_good: bool = False) -> Departure:
         del self.pods[object_key(pod)]
         broken = self.budgets.leave(pod)
         breaks = tuple(broken) if cause in UNINTENDED else ()
@@ -259,7 +259,7 @@ def _owning_pod(obj: Object) -> str:
 
 
 def _departure(
-    pod: Pod, node_name: str, cause: Cause, by: str, *, returns: bool, breaks: tuple[str, ...] = ()
+    pod: Pod, node_name: str, cause: DepartureCause, by: str, *, returns: bool, breaks: tuple[str, ...] = ()
 ) -> Departure:
     spec = pod.spec
     return Departure(

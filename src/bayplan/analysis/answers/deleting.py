@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from bayplan.analysis.answers.course import Cause
+from bayplan.analysis.answers.course import DepartureCause
 from bayplan.analysis.answers.replacements import comes_back
 from bayplan.analysis.references import Reference, not_found, parse_object_name
 from bayplan.controllers.ownership import WORKLOADS, Ownership, controller_of_kind, is_terminal
@@ -30,7 +30,7 @@ class Loss:
     """Pods that go because of a change."""
 
     pods: tuple[str, ...]
-    cause: Cause
+    cause: DepartureCause
     by: str
     for_good: bool  # nobody makes others
 
@@ -79,7 +79,7 @@ def _without(before: Deletion, reference: Reference) -> Deletion:
         return Deletion(left, [*before.losses, *_losses_of_node(target, pods)])
     for_good = not isinstance(target, Pod) and owners.controller_of(target.metadata) is None
     keys = tuple(dict.fromkeys(map(object_key, pods)))
-    lost = [Loss(keys, Cause.DELETED, str(reference), for_good)] if keys else []
+    lost = [Loss(keys, DepartureCause.DELETED, str(reference), for_good)] if keys else []
     return Deletion(left, [*before.losses, *lost])
 
 
@@ -126,5 +126,7 @@ def _losses_of_node(node: Node, pods: Sequence[Pod]) -> list[Loss]:
         goes_along = any(controller_of_kind(pod.metadata, kind) for kind in _OWNED_BY_NODE)
         groups[goes_along].append(object_key(pod))
     return [
-        Loss(tuple(keys), Cause.NODE_DELETED, node.metadata.name, for_good) for for_good, keys in groups.items() if keys
+        Loss(tuple(keys), DepartureCause.NODE_DELETED, node.metadata.name, for_good)
+        for for_good, keys in groups.items()
+        if keys
     ]

@@ -15,7 +15,7 @@ from dataclasses import replace as replace_fields
 from typing import Any
 
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.course import Cause, Course, Departure
+from bayplan.analysis.answers.course import Course, Departure, DepartureCause
 from bayplan.analysis.answers.replacements import comes_back
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.label_selection import selected_by
@@ -237,7 +237,7 @@ def _drain_node(course: Course, name: str) -> DrainedNode:
         daemons=tuple(map(object_key, daemons)),
         mirrors=tuple(map(object_key, mirrors)),
         blocked=tuple(_blocked(course, key) for key in blocked),
-        preempted=tuple(departure for departure in departures if departure.cause is Cause.PREEMPTED),
+        preempted=tuple(departure for departure in departures if departure.cause is DepartureCause.PREEMPTED),
     )
 
 
@@ -249,7 +249,7 @@ def _evict_all(course: Course, name: str, going: Sequence[str]) -> list[list[str
         granted = []
         for key in left:
             if not course.budgets.refusal(course.pods[key])[0]:
-                course.remove([key], Cause.DRAINED, name, for_good=False)
+                course.remove([key], DepartureCause.DRAINED, name, for_good=False)
                 granted.append(key)
         if not granted:
             break

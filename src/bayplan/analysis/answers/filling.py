@@ -29,7 +29,7 @@ _EXAMPLES_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class FillingObstacle:
     """What some nodes lack, or have against the pod."""
 
     reason: str  # in the scheduler's words
@@ -46,7 +46,7 @@ class Stop:
 
     pattern: str
     message: str
-    obstacles: tuple[Obstacle, ...]  # those of most nodes first
+    obstacles: tuple[FillingObstacle, ...]  # those of most nodes first
     shortages: tuple[Shortage, ...]
     by_node: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the same reasons, for each node
 
@@ -124,7 +124,7 @@ class Filling:
             for reason in status.reasons:
                 count, examples = obstacles.get(reason, (0, []))
                 obstacles[reason] = (count + len(rows), [*examples, *names][:_EXAMPLES_MAX])
-        listed = (Obstacle(reason, count, tuple(names)) for reason, (count, names) in obstacles.items())
+        listed = (FillingObstacle(reason, count, tuple(names)) for reason, (count, names) in obstacles.items())
         ordered = tuple(sorted(listed, key=lambda obstacle: (-obstacle.nodes, obstacle.reason)))
         short = tuple(shortages(Explanation(found, view, SUCCESS)))
         # Without what would be said about preemption, which is not what was asked.

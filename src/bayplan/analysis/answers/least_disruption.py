@@ -20,7 +20,7 @@ import numpy as np
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.budget_ledger import BudgetLedger
 from bayplan.analysis.answers.moving.room import moves_at_least
-from bayplan.analysis.answers.moving.stock import Kind, Lot, Stock, free_amounts, kind_of
+from bayplan.analysis.answers.moving.stock import Lot, PodKind, Stock, free_amounts, kind_of
 from bayplan.analysis.integer_program import IntegerProgram
 from bayplan.core.cache import Cache
 from bayplan.core.cycle import attempt
@@ -89,7 +89,7 @@ def _fits_without(asking: Asking, cache: Cache, pod: Pod, victims: Sequence[str]
 class _Search:
     """Node by node, those that need the fewest victims first."""
 
-    def __init__(self, asking: Asking, cache: Cache, view: View, wanted: Kind, seconds: float) -> None:
+    def __init__(self, asking: Asking, cache: Cache, view: View, wanted: PodKind, seconds: float) -> None:
         self._wanted, self._budgets, self._cache = wanted, BudgetLedger(cache), cache
         self._pods = asking.cluster.pods
         self._ends = monotonic() + seconds
@@ -165,7 +165,7 @@ class _Search:
         return allowances
 
 
-def _lots(view: View, wanted: Kind) -> dict[int, list[Lot]]:
+def _lots(view: View, wanted: PodKind) -> dict[int, list[Lot]]:
     """Pods of lower priority that may be evicted, by node; those alike to budgets and in resources together."""
     found: dict[int, dict[object, Lot]] = defaultdict(dict)
     pods = view.pods

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.changes import Changed
-from bayplan.analysis.answers.course import Cause, Course
+from bayplan.analysis.answers.changes import ChangedCluster
+from bayplan.analysis.answers.course import Course, DepartureCause
 from bayplan.analysis.answers.updates import Update, update
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import is_over
@@ -24,14 +24,14 @@ def settled(asking: Asking) -> Course:
     return course
 
 
-def play_out(course: Course, made: Changed, evicted: Sequence[str] = ()) -> tuple[Update, ...]:
+def play_out(course: Course, made: ChangedCluster, evicted: Sequence[str] = ()) -> tuple[Update, ...]:
     """What follows from a change, in a course that begins with it; somebody may evict these pods as well.
 
     Raises InvalidObject for a bad template.
     """
     for loss in made.losses:
         course.remove(loss.pods, loss.cause, loss.by, for_good=loss.for_good)
-    course.remove(evicted, Cause.DELETED, "", for_good=False)
+    course.remove(evicted, DepartureCause.DELETED, "", for_good=False)
     course.enqueue(made.cluster.prepared(made.arriving(), course.cache))
     course.settle()
     return tuple(update(course, workload, made.cluster.objects, made.now) for workload in made.updates)

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from bayplan.analysis.answers.course import Cause, Course
+from bayplan.analysis.answers.course import Course, DepartureCause
 from bayplan.analysis.workload_pods import NewPod, expand_workloads, label
 from bayplan.controllers.int_or_percent import scaled_value
 from bayplan.controllers.ownership import Ownership, is_active
 from bayplan.controllers.workloads.daemon_placement import pinned_to
 from bayplan.controllers.workloads.deletion_order import first_to_delete
-from bayplan.controllers.workloads.rollout import Member, bounds_of, is_recreated, size_of_new, sizes_of_old
+from bayplan.controllers.workloads.rollout import RolledReplicaSet, bounds_of, is_recreated, size_of_new, sizes_of_old
 from bayplan.controllers.workloads.stateful_set import PARALLEL
 from bayplan.controllers.workloads.templates import same_template
 from bayplan.model.cluster import PriorityClass
@@ -103,7 +103,7 @@ def _roll(
     now: int,
 ) -> None:
     if is_recreated(deployment):
-        course.remove(old, Cause.UPDATED, label(deployment), for_good=True)
+        course.remove(old, DepartureCause.UPDATED, label(deployment), for_good=True)
         old = []
     bounds = bounds_of(deployment)
     left = [key for key in old if course.knows(key)]
@@ -119,12 +119,12 @@ def _roll(
         going = _first_to_go(course, left, len(left) - sizes[0], now)
         if not going and not made:
             return
-        course.remove(going, Cause.UPDATED, label(deployment), for_good=True)
+        course.remove(going, DepartureCause.UPDATED, label(deployment), for_good=True)
         left = [key for key in left if key not in going]
 
 
-def _member(course: Course, keys: Sequence[str]) -> Member:
-    return Member(len(keys), sum(key in course.pods for key in keys))
+def _member(course: Course, keys: Sequence[str]) -> RolledReplicaSet:
+    return RolledReplicaSet(len(keys), sum(key in course.pods for key in keys))
 
 
 def _first_to_go(course: Course, keys: Sequence[str], number: int, now: int) -> list[str]:
@@ -189,7 +189,7 @@ def _replace_in_turn(
     while remaining and len(away) < most_away:
         number = most_away - len(away)
         batch, remaining = remaining[:number], remaining[number:]
-        course.remove([old for old, _ in batch], Cause.UPDATED, label(workload), for_good=True)
+        course.remove([old for old, _ in batch], DepartureCause.UPDATED, label(workload), for_good=True)
         _add(course, [fresh[new] for _, new in batch])
         course.settle()
         away = [key for key in (*away, *(new for _, new in batch)) if key not in course.pods]
@@ -212,6 +212,6 @@ def _surge_in_turn(
         course.settle()
         both += batch
         done = [old for old, new in both if new in course.pods]
-        course.remove(done, Cause.UPDATED, label(workload), for_good=True)
+        course.remove(done, DepartureCause.UPDATED, label(workload), for_good=True)
         course.settle()
         both = [(old, new) for old, new in both if old not in done]

@@ -17,7 +17,7 @@ from typing import Any
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.changes import ClusterChange, changed
-from bayplan.analysis.answers.course import UNINTENDED, Cause, Course, Departure
+from bayplan.analysis.answers.course import UNINTENDED, Course, Departure, DepartureCause
 from bayplan.analysis.answers.drain import Draining, check_nodes, drain_in
 from bayplan.analysis.answers.node_usage import NodeChange, node_changes
 from bayplan.analysis.answers.playing import play_out
@@ -26,7 +26,7 @@ from bayplan.analysis.showing import Shown
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class PodCourse:
     """Where a pod is now, and where it ends with the change and without it."""
 
     pod: str
@@ -38,7 +38,7 @@ class Fate:
     message: str = ""  # why it has no node with the change
     victims: tuple[str, ...] = ()  # whom it evicts
     evicted_anyway: tuple[str, ...] = ()  # those of its victims that would be evicted without the change as well
-    removal: Cause | None = None  # why it is not wanted any longer, if it was evicted first
+    removal: DepartureCause | None = None  # why it is not wanted any longer, if it was evicted first
 
     @property
     def is_indirect(self) -> bool:
@@ -73,11 +73,11 @@ class WhatIf(Shown):
 
     evicted: tuple[Departure, ...]  # whom nobody meant, in the order in which they go
     removed: tuple[Departure, ...]  # deleted, scaled down, updated, drained; without those that were evicted
-    placed: tuple[Fate, ...]  # had no node
-    pending: tuple[Fate, ...]  # have none now
-    moved: tuple[Fate, ...]  # have another one
-    lost: tuple[Fate, ...]  # ran and are gone for good, or were pending and are no longer wanted
-    indirect: tuple[Fate, ...]  # get, keep or change a node only because today's pending pods are placed
+    placed: tuple[PodCourse, ...]  # had no node
+    pending: tuple[PodCourse, ...]  # have none now
+    moved: tuple[PodCourse, ...]  # have another one
+    lost: tuple[PodCourse, ...]  # ran and are gone for good, or were pending and are no longer wanted
+    indirect: tuple[PodCourse, ...]  # get, keep or change a node only because today's pending pods are placed
     updates: tuple[Update, ...]
     draining: Draining | None
     nodes: tuple[NodeChange, ...]
@@ -192,8 +192,8 @@ def _fate(
     victims: tuple[str, ...],
     evicted: Mapping[str, int],
     removals: Mapping[str, Departure],
-) -> Fate:
-    return Fate(
+) -> PodCourse:
+    return PodCourse(
         pod=key,
         node_before=now.nodes.get(key, ""),
         node_without=before.node_of(key),
@@ -207,7 +207,7 @@ def _fate(
     )
 
 
-def _is_change(fate: Fate, after: Course) -> bool:
+def _is_change(fate: PodCourse, after: Course) -> bool:
     if fate.node_without or fate.node_after:
         return fate.node_without != fate.node_after
     return fate.pending_without != after.is_pending(fate.pod)

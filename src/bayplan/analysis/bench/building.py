@@ -113,7 +113,7 @@ def pods_of(workload: Workload, count: int, first: int = 0) -> list[Pod]:
     ]
 
 
-class Arrivals:
+class PodBatches:
     """The pods to decide on, made some thousands at a time, so that a million of them take no room."""
 
     def __init__(self, workload: Workload, count: int, cache: Cache) -> None:

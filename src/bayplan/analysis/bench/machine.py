@@ -17,7 +17,7 @@ _CPU_FACTS = Path("/proc/cpuinfo")
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class HostFacts:
     """The facts that figures depend on."""
 
     date: str
@@ -41,8 +41,8 @@ class Machine:
         return f"Python {self.python}, NumPy {self.numpy}, {with_loops} compiled loops"
 
 
-def this_machine() -> Machine:
-    return Machine(
+def this_machine() -> HostFacts:
+    return HostFacts(
         date=datetime.now(UTC).date().isoformat(),
         processor=_processor(),
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0,

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bayplan.analysis.bench.building import Arrivals, apply_changes, build_cache, changes_before
+from bayplan.analysis.bench.building import PodBatches, apply_changes, build_cache, changes_before
 from bayplan.analysis.bench.workloads import Workload
 from bayplan.analysis.placement import Placer
 from bayplan.config.loading import load_configuration
@@ -54,7 +54,7 @@ class Measurement:
 
 def measure(workload: Workload, node_count: int, pod_count: int) -> Measurement:
     cache = build_cache(workload, node_count, [])
-    pods = Arrivals(workload, pod_count, cache)
+    pods = PodBatches(workload, pod_count, cache)
     running = len(cache.pods.rows_by_key)
     calibration = calibrate()
     gc.collect()
@@ -85,7 +85,7 @@ def measure(workload: Workload, node_count: int, pod_count: int) -> Measurement:
 
 
 def decide_all(
-    cache: Cache, pods: list[Pod] | Arrivals, workload: Workload
+    cache: Cache, pods: list[Pod] | PodBatches, workload: Workload
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int, int]:
     """Nanoseconds of each decision, and how many pods were placed, at once or by preemption.
 

@@ -37,7 +37,7 @@ class PodTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeTemplate:
+class NodeShape:
     """All nodes of a workload are alike but for their name, zone and pool."""
 
     cpu_milli: int = 32_000
@@ -55,7 +55,7 @@ class Workload:
     about: str
     pods: PodTemplate
     count: int  # pods to decide on, by default
-    nodes: NodeTemplate = field(default_factory=NodeTemplate)
+    nodes: NodeShape = field(default_factory=NodeShape)
     running: tuple[PodTemplate, ...] = ()  # on every node, one of each
     target: int = 0  # decisions a second to reach with `node_count` nodes
     node_count: int = 5_000  # by default
@@ -65,7 +65,7 @@ class Workload:
     nominated: int = 0  # pods that wait for their victims to leave while others are decided on
 
 
-_FULL = NodeTemplate(cpu_milli=4_000, memory_mib=16 * 1024)
+_FULL = NodeShape(cpu_milli=4_000, memory_mib=16 * 1024)
 
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
@@ -194,7 +194,7 @@ WORKLOADS: dict[str, Workload] = {
             "every pod with a resource claim for one of eight devices",
             PodTemplate(100, 256, own_device=True),
             1_000,
-            nodes=NodeTemplate(devices=8),
+            nodes=NodeShape(devices=8),
             target=200,
         ),
         Workload(

@@ -17,7 +17,7 @@ from typing import Any
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.default_storage_class import EXPLANATION, missing_default_class
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
-from bayplan.analysis.simulation.inputs.commands import Plan, all_objects
+from bayplan.analysis.simulation.inputs.commands import PlannedCommand, all_objects
 from bayplan.analysis.simulation.inputs.digest import inputs_mark
 from bayplan.analysis.simulation.inputs.endless_jobs import endless_jobs
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
@@ -31,7 +31,7 @@ from bayplan.analysis.simulation.replaying.lives import LivesAgain
 from bayplan.analysis.simulation.replaying.recorded_life import RecordedLife, load_recording
 from bayplan.analysis.simulation.results.cascades import Cascades
 from bayplan.analysis.simulation.results.result import SimulationResult
-from bayplan.analysis.simulation.results.run_format import End, Note, PendingPods, Run
+from bayplan.analysis.simulation.results.run_format import End, Note, PendingAtEnd, Run
 from bayplan.analysis.simulation.results.summary import summarize
 from bayplan.client.extender_documents import encoded
 from bayplan.client.extenders import HttpExtender, connect_extenders
@@ -98,7 +98,7 @@ class Simulation:
     def __init__(
         self,
         cluster: Cluster,
-        plans: Iterable[Plan] = (),
+        plans: Iterable[PlannedCommand] = (),
         options: Options | None = None,
         arrivals: Arrivals | None = None,
         journal: Callable[[dict[str, object]], JournalWriter] | None = None,
@@ -288,14 +288,14 @@ class Simulation:
             wakeups=self.wakeups.value,
         )
 
-    def _pending_pods(self) -> list[PendingPods]:
+    def _pending_pods(self) -> list[PendingAtEnd]:
         """By the reason for which they were last refused, the most frequent first."""
         groups: dict[str, list[str]] = {}
         for pod in self.listener.pods.pods:
             if pod.end is End.PENDING:
                 groups.setdefault(self._refusals.get(pod.key, ""), []).append(pod.key)
         ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
-        return [PendingPods(message, keys) for message, keys in ordered]
+        return [PendingAtEnd(message, keys) for message, keys in ordered]
 
     def _refused_workloads(self) -> list[Note]:
         """Why workloads have fewer pods than they want, where it is not for want of a node."""
@@ -319,7 +319,7 @@ class _EndlessLoop(Exception):  # noqa: N818 - ends a run, but nothing is wrong
 
 def simulate(
     cluster: Cluster | None = None,
-    timeline: str | Path | Iterable[Plan] = (),
+    timeline: str | Path | Iterable[PlannedCommand] = (),
     *,
     trace: str | Trace | None = None,
     recording: str | Path | RecordedLife | None = None,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from bayplan.analysis.sweeping.summary_format import Difference, Estimate, PointSummary, SweepSummary
+from bayplan.analysis.sweeping.summary_format import Estimate, MeanDifference, PointSummary, SweepSummary
 from bayplan.model.durations import parse_span
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.near_matches import did_you_mean, near
@@ -45,7 +45,7 @@ class Bound:
             raise _refused(f"{self.text!r}: no run has a figure {self.figure}{hint}")
         found = []
         for point in summary.points:
-            of: Estimate | Difference | None = (
+            of: Estimate | MeanDifference | None = (
                 point.differences.get(self.figure) if self.of_difference else point.figures.get(self.figure)
             )
             if of is not None and _SIGNS[self.sign](value := getattr(of, self.end), self.bound):

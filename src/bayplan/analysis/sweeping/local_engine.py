@@ -16,7 +16,7 @@ from collections.abc import Generator, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from bayplan.analysis.sweeping.runs import Outcome, RunSpec, Story, do_run
+from bayplan.analysis.sweeping.runs import RunOutcome, RunSpec, Story, do_run
 
 #: How often a run may be the last of its process.
 DEATHS_MAX = 3
@@ -32,7 +32,7 @@ class LocalEngine:
     def __init__(self, processes: int | None = None) -> None:
         self.processes = processes or len(os.sched_getaffinity(0))
 
-    def run(self, story: Story, tasks: Iterable[Task]) -> Generator[Outcome, None, None]:
+    def run(self, story: Story, tasks: Iterable[Task]) -> Generator[RunOutcome, None, None]:
         if self.processes == 1 or sys.platform != "linux":
             for name, spec in tasks:
                 yield do_run(story, name, spec)
@@ -49,7 +49,7 @@ class _Crew:
         self._again: deque[Task] = deque()
         self._deaths: dict[str, int] = {}
 
-    def run(self, tasks: Iterator[Task]) -> Iterator[Outcome]:
+    def run(self, tasks: Iterator[Task]) -> Iterator[RunOutcome]:
         try:
             while True:
                 self._hand_out(tasks)
@@ -80,10 +80,10 @@ class _Crew:
             worker.give(task)
         return task is not None
 
-    def _heard(self, worker: _Worker) -> Iterator[Outcome]:
+    def _heard(self, worker: _Worker) -> Iterator[RunOutcome]:
         assert worker.task is not None
         try:
-            outcome: Outcome = worker.pipe.recv()
+            outcome: RunOutcome = worker.pipe.recv()
         except (EOFError, OSError):
             self._workers.remove(worker)
             worker.end()
@@ -92,13 +92,13 @@ class _Crew:
             worker.task = None
             yield outcome
 
-    def _died(self, task: Task) -> Iterator[Outcome]:
+    def _died(self, task: Task) -> Iterator[RunOutcome]:
         name, _ = task
         self._deaths[name] = self._deaths.get(name, 0) + 1
         if self._deaths[name] < DEATHS_MAX:
             self._again.append(task)
         else:
-            yield Outcome(name, error=f"its process died {DEATHS_MAX} times (out of memory?)")
+            yield RunOutcome(name, error=f"its process died {DEATHS_MAX} times (out of memory?)")
 
 
 class _Worker:

@@ -16,7 +16,7 @@ import msgspec
 
 import bayplan
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.simulation.inputs.commands import Plan
+from bayplan.analysis.simulation.inputs.commands import PlannedCommand
 from bayplan.analysis.simulation.inputs.digest import inputs_mark
 from bayplan.analysis.simulation.inputs.node_templates import nodes_like
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
@@ -72,7 +72,7 @@ class Preparation:
         self.design = design
         self._base, self._source = base, source
         self._configs: dict[str, dict[str, Any]] = {}
-        self._timelines: dict[str, Sequence[Plan]] = {}
+        self._timelines: dict[str, Sequence[PlannedCommand]] = {}
         self._traces: dict[str, Trace] = {}
         self._recordings: dict[str, RecordedLife] = {}
         self._nodes: dict[str, Sequence[Node]] = {}

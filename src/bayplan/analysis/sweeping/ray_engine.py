@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from bayplan.analysis.sweeping.local_engine import Task
-from bayplan.analysis.sweeping.runs import Outcome, RunSpec, Story, do_run
+from bayplan.analysis.sweeping.runs import RunOutcome, RunSpec, Story, do_run
 
 #: How often Ray may start a run again whose process or machine is gone.
 RETRIES = 5
@@ -43,7 +43,7 @@ class RayEngine:
             except (ConnectionError, ValueError, RuntimeError) as error:
                 raise OSError(f"no Ray cluster at {address}: {error}") from error
 
-    def run(self, story: Story, tasks: Iterable[Task]) -> Generator[Outcome, None, None]:
+    def run(self, story: Story, tasks: Iterable[Task]) -> Generator[RunOutcome, None, None]:
         ray, waiting = self._ray, iter(tasks)
         shared = ray.put(story)
         remote = ray.remote(_remote_run).options(max_retries=RETRIES, num_cpus=1)
@@ -65,13 +65,13 @@ class RayEngine:
         """Follows machines that join and leave."""
         return UNDER_WAY * max(int(self._ray.cluster_resources().get("CPU", 1)), 1)
 
-    def _outcome(self, reference: Any, name: str) -> Outcome:
+    def _outcome(self, reference: Any, name: str) -> RunOutcome:
         try:
-            outcome: Outcome = self._ray.get(reference)
+            outcome: RunOutcome = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
-            return Outcome(name, error=f"lost by Ray: {type(error).__name__}")
+            return RunOutcome(name, error=f"lost by Ray: {type(error).__name__}")
         return outcome
 
 
-def _remote_run(story: Story, name: str, spec: RunSpec) -> Outcome:
+def _remote_run(story: Story, name: str, spec: RunSpec) -> RunOutcome:
     return do_run(story, name, spec)

@@ -15,7 +15,7 @@ import msgspec
 
 from bayplan.analysis.simulation.results.columns import Columns
 from bayplan.analysis.simulation.results.libraries import arrow_table, library, require
-from bayplan.analysis.sweeping.runs import Outcome
+from bayplan.analysis.sweeping.runs import RunOutcome
 from bayplan.model.errors import Fault, InvalidObject
 
 TABLE = "runs.parquet"
@@ -39,13 +39,13 @@ class RunStore:
         if there and not resume:
             message = f"has results already ({there[0].name}); add to them with --resume, or choose another directory"
             raise InvalidObject([Fault(str(folder), "", "", message)])
-        self.found: dict[str, Outcome] = {}
+        self.found: dict[str, RunOutcome] = {}
         if resume:
             self._load()
-        self._tail: list[Outcome] = []
+        self._tail: list[RunOutcome] = []
         self._rewrite_recent()
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: RunOutcome) -> None:
         """On disk when this returns."""
         with self._recent.open("ab") as stream:
             stream.write(msgspec.json.encode(outcome) + b"\n")
@@ -75,7 +75,7 @@ class RunStore:
                     self.found[outcome.run] = outcome
         for line in self._recent.read_bytes().splitlines() if self._recent.exists() else ():
             try:
-                outcome = msgspec.json.decode(line, type=Outcome)
+                outcome = msgspec.json.decode(line, type=RunOutcome)
             except msgspec.DecodeError:
                 break
             self.found[outcome.run] = outcome
@@ -87,7 +87,7 @@ class RunStore:
         complete = []
         for line in self._recent.read_bytes().splitlines():
             try:
-                complete.append(msgspec.json.decode(line, type=Outcome))
+                complete.append(msgspec.json.decode(line, type=RunOutcome))
             except msgspec.DecodeError:
                 break
         self._tail = complete
@@ -114,8 +114,8 @@ class RunStore:
             unfinished.unlink(missing_ok=True)
 
 
-def _outcome(row: dict[str, Any]) -> Outcome:
+def _outcome(row: dict[str, Any]) -> RunOutcome:
     """Of a row in a part, or in the whole table: figures come after all else."""
     names = list(row)
     figures = {name: row[name] for name in names[names.index(_HEAD[-1]) + 1 :] if row[name] is not None}
-    return Outcome(row["run"], row["error"], row["digest"], bool(row["partial"]), figures)
+    return RunOutcome(row["run"], row["error"], row["digest"], bool(row["partial"]), figures)

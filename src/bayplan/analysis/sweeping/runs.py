@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.simulation.inputs.commands import Plan
+from bayplan.analysis.simulation.inputs.commands import PlannedCommand
 from bayplan.analysis.simulation.inputs.traces import Trace
 from bayplan.analysis.simulation.replaying.recorded_life import RecordedLife
 from bayplan.analysis.simulation.results.result import SimulationResult
-from bayplan.analysis.simulation.results.run_format import Cause, Run
+from bayplan.analysis.simulation.results.run_format import EvictionCause, Run
 from bayplan.analysis.simulation.running import Options, Simulation
 from bayplan.analysis.sweeping.pool_settings import with_pool_settings
 from bayplan.core.framework.requeue import Wakeups
@@ -55,7 +55,7 @@ class Story:
     """What the runs of a sweep share; parts that only some runs have are found by the text that names them."""
 
     cluster: Cluster
-    timelines: Mapping[str, Sequence[Plan]]
+    timelines: Mapping[str, Sequence[PlannedCommand]]
     traces: Mapping[str, Trace]
     nodes: Mapping[str, Sequence[Node]]
     recordings: Mapping[str, RecordedLife]
@@ -85,7 +85,7 @@ class Story:
         return Cluster(objects, base.skipped, base.sources, kubernetes_version=version)
 
 
-class Outcome(msgspec.Struct):
+class RunOutcome(msgspec.Struct):
     """What is kept of a run."""
 
     run: str  # its name
@@ -95,17 +95,17 @@ class Outcome(msgspec.Struct):
     figures: dict[str, float] = {}
 
 
-def do_run(story: Story, name: str, spec: RunSpec) -> Outcome:
+def do_run(story: Story, name: str, spec: RunSpec) -> RunOutcome:
     """Raises KeyboardInterrupt only."""
     try:
         result = simulated(story, spec)
     except (InvalidObject, ValueError, OSError) as error:
-        return Outcome(name, error=_said(str(error)))
+        return RunOutcome(name, error=_said(str(error)))
     except Exception as error:
-        return Outcome(name, error=_said(f"unexpected {type(error).__name__}: {error}"))
+        return RunOutcome(name, error=_said(f"unexpected {type(error).__name__}: {error}"))
     if result.interrupted:
         raise KeyboardInterrupt
-    return Outcome(name, "", run_digest(result.run), result.run.partial, figures_of(result.run))
+    return RunOutcome(name, "", run_digest(result.run), result.run.partial, figures_of(result.run))
 
 
 def simulated(story: Story, spec: RunSpec) -> SimulationResult:
@@ -134,7 +134,7 @@ def run_digest(run: Run) -> str:
 def figures_of(run: Run) -> dict[str, float]:
     """Every number of the summary by its path, and a few of the whole run."""
     summary = msgspec.to_builtins(run.summary)
-    evictions = {f"evictions.{cause.value}": summary["evictions"].get(cause.value, 0) for cause in Cause}
+    evictions = {f"evictions.{cause.value}": summary["evictions"].get(cause.value, 0) for cause in EvictionCause}
     fidelity = {} if run.fidelity is None else {"fidelity": msgspec.to_builtins(run.fidelity)}
     del summary["evictionsByPreemptor"], summary["evictions"]
     return {

@@ -23,7 +23,7 @@ from bayplan.model.near_matches import did_you_mean, near
 _TOGETHER: Final = 4
 
 
-class Search:
+class ParameterSearch:
     """One search. Raises LibraryMissingError without Optuna."""
 
     def __init__(self, planned: Design) -> None:

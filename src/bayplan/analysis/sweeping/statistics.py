@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from bayplan.analysis.sweeping.summary_format import Difference, Effect, EffectLevel, Estimate, Label
+from bayplan.analysis.sweeping.summary_format import Effect, EffectLevel, Estimate, Label, MeanDifference
 
 CONFIDENCE: Final = 0.95
 RESAMPLES: Final = 2_000
@@ -37,7 +37,7 @@ def estimates(matrix: Matrix) -> list[Estimate | None]:
     ]
 
 
-def differences(matrix: Matrix, baseline: int) -> list[Difference | None]:
+def differences(matrix: Matrix, baseline: int) -> list[MeanDifference | None]:
     """Each row less that of the baseline; None for the baseline, and where no seed has both."""
     paired = matrix - matrix[baseline]
     paired[baseline] = np.nan
@@ -52,7 +52,7 @@ def differences(matrix: Matrix, baseline: int) -> list[Difference | None]:
     return [
         None
         if estimate is None
-        else Difference(
+        else MeanDifference(
             estimate.mean, estimate.low, estimate.high, estimate.seeds, _rounded(p_values[place]), verdicts[place]
         )
         for place, estimate in enumerate(found)

@@ -17,7 +17,7 @@ class Estimate(JsonStruct):
     seeds: int
 
 
-class Difference(JsonStruct):
+class MeanDifference(JsonStruct):
     """The mean difference to the baseline, seed by seed; `real` if chance alone would hardly give it."""
 
     mean: float
@@ -35,7 +35,7 @@ class PointSummary(JsonStruct):
     runs: int
     failed: int
     figures: dict[str, Estimate]
-    differences: dict[str, Difference]  # empty for the baseline
+    differences: dict[str, MeanDifference]  # empty for the baseline
     worst_seed: int | None  # of the first measure that differs between seeds
 
 
@@ -56,7 +56,7 @@ class Effect(JsonStruct):
     share: float  # of the variance between all runs that the levels explain, 0 to 1
 
 
-class Failure(JsonStruct):
+class FailedRun(JsonStruct):
     """A run that gave no figures."""
 
     run: str
@@ -83,7 +83,7 @@ class SweepSummary(JsonStruct, tag_field="format", tag=FORMAT):
     measures: list[str]  # that reports show
     points: list[PointSummary]
     effects: list[Effect]
-    failures: list[Failure]
+    failures: list[FailedRun]
     # Files of earlier versions lack these.
     objectives: list[str] = []  # of which less is better, or more if they say so
     front: list[int] = []  # the points that no other beats in all objectives

@@ -20,12 +20,12 @@ from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.sweeping.axes import SEED
 from bayplan.analysis.sweeping.design import MORE
 from bayplan.analysis.sweeping.preparing import Preparation
-from bayplan.analysis.sweeping.runs import Outcome, simulated
+from bayplan.analysis.sweeping.runs import RunOutcome, simulated
 from bayplan.analysis.sweeping.statistics import CONFIDENCE, Matrix, differences, effect, estimates, pareto_front
 from bayplan.analysis.sweeping.summary_format import (
     AxisSummary,
     Effect,
-    Failure,
+    FailedRun,
     Label,
     PointSummary,
     SweepSummary,
@@ -44,7 +44,7 @@ class SweepResult(Shown):
     """All runs of a sweep; those that were not done are missing from the table."""
 
     preparation: Preparation
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, RunOutcome]
     wanted: Sequence[str] = ()  # measures to report; none: those that differ
 
     @property
@@ -144,7 +144,7 @@ class SweepResult(Shown):
             columns.append(-mean if objective.startswith(MORE) else mean)
         return np.column_stack(columns)
 
-    def _outcomes_of(self, point: int) -> list[Outcome | None]:
+    def _outcomes_of(self, point: int) -> list[RunOutcome | None]:
         seeds = len(self.preparation.design.seeds)
         return [self.outcomes.get(name) for name in self.preparation.names[point * seeds : (point + 1) * seeds]]
 
@@ -185,11 +185,11 @@ class SweepResult(Shown):
         ]
         return [each for each in found if each is not None]
 
-    def _failures(self) -> list[Failure]:
+    def _failures(self) -> list[FailedRun]:
         design, names = self.preparation.design, self.preparation.names
         seeds = len(design.seeds)
         return [
-            Failure(names[place], design.labels(place // seeds), design.seeds[place % seeds], outcome.error)
+            FailedRun(names[place], design.labels(place // seeds), design.seeds[place % seeds], outcome.error)
             for place in self.places
             if (outcome := self.outcomes[names[place]]).error
         ]

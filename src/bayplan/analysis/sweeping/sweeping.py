@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.simulation.inputs.commands import Plan
+from bayplan.analysis.simulation.inputs.commands import PlannedCommand
 from bayplan.analysis.simulation.inputs.traces import Trace
 from bayplan.analysis.simulation.replaying.recorded_life import RecordedLife
 from bayplan.analysis.sweeping.axes import read_axes
@@ -21,8 +21,8 @@ from bayplan.analysis.sweeping.local_engine import LocalEngine, Task
 from bayplan.analysis.sweeping.preparing import Base, Preparation
 from bayplan.analysis.sweeping.ray_engine import RayEngine
 from bayplan.analysis.sweeping.run_store import RunStore
-from bayplan.analysis.sweeping.runs import Outcome, Story
-from bayplan.analysis.sweeping.searching import Search
+from bayplan.analysis.sweeping.runs import RunOutcome, Story
+from bayplan.analysis.sweeping.searching import ParameterSearch
 from bayplan.analysis.sweeping.sweep_result import SweepResult
 from bayplan.config.feature_gates import GateSettings, settings_of
 from bayplan.config.loading import ConfigSource
@@ -36,14 +36,14 @@ Progress = Callable[[int, int, int], None]
 class Engine(Protocol):
     """Does runs in any order; closing the generator ends what is under way."""
 
-    def run(self, story: Story, tasks: Iterable[Task]) -> Generator[Outcome, None, None]: ...
+    def run(self, story: Story, tasks: Iterable[Task]) -> Generator[RunOutcome, None, None]: ...
 
 
 def sweep(
     cluster: Cluster | None,
     axes: Mapping[str, Any],
     *,
-    timeline: str | Path | Iterable[Plan] | None = None,
+    timeline: str | Path | Iterable[PlannedCommand] | None = None,
     trace: str | Trace | None = None,
     recording: str | Path | RecordedLife | None = None,
     nodes: str | Sequence[str] = (),
@@ -113,7 +113,7 @@ def do_sweep(
 ) -> SweepResult:
     """All runs that the store does not have. Runs that are equal are done once."""
     known = dict(store.found) if store is not None else {}
-    search = Search(preparation.design) if preparation.design.search is not None else None
+    search = ParameterSearch(preparation.design) if preparation.design.search is not None else None
     result = _sweep_points(preparation, engine, store, known, measures, progress)
     while search is not None and (points := search.next_points(result)):
         known |= result.outcomes
@@ -127,7 +127,7 @@ def _sweep_points(
     preparation: Preparation,
     engine: Engine,
     store: RunStore | None,
-    known: Mapping[str, Outcome],
+    known: Mapping[str, RunOutcome],
     measures: Sequence[str],
     progress: Progress | None,
 ) -> SweepResult:

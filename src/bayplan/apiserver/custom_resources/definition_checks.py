@@ -17,7 +17,7 @@ from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import dns1035_faults, subdomain_faults
 from bayplan.apiserver.custom_resources.schema_checks import schema_causes
 from bayplan.apiserver.custom_resources.structure import Source, schema_part
-from bayplan.store.errors import Cause
+from bayplan.store.errors import StatusCause
 
 _SCOPES: Final = ("Cluster", "Namespaced")
 _NO_CONVERSION, _WEBHOOK = "None", "Webhook"
@@ -330,7 +330,7 @@ def _check_approval(new: Document, old: Document | None, faults: Faults) -> None
     faults.append(fault)
 
 
-def _approval_fault(definition: Document) -> Cause | None:
+def _approval_fault(definition: Document) -> StatusCause | None:
     found, path = Faults(), f"metadata.annotations[{_APPROVAL}]"
     value = part(definition, "metadata", "annotations").get(_APPROVAL) or ""
     wanted = f'protected groups must have approval annotation "{_APPROVAL}"'

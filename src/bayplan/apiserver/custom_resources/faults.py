@@ -20,7 +20,7 @@ from bayplan.store.errors import (
     TOO_LONG,
     TOO_MANY,
     UNSUPPORTED,
-    Cause,
+    StatusCause,
     field_cause,
 )
 
@@ -40,47 +40,47 @@ def _at(path: str) -> str:
     return path.removeprefix(".") or WHOLE
 
 
-def invalid(path: str, value: Any, detail: str) -> Cause:
+def invalid(path: str, value: Any, detail: str) -> StatusCause:
     return field_cause(INVALID, _at(path), f"{shown(value)}: {detail}")
 
 
-def invalid_internal(path: str, part: dict[str, Any], type_name: str, detail: str) -> Cause:
+def invalid_internal(path: str, part: dict[str, Any], type_name: str, detail: str) -> StatusCause:
     """Of a part of a definition, which is shown as the server's own type."""
     return field_cause(INVALID, _at(path), f"{shown_as_json(internal(part, type_name))}: {detail}")
 
 
-def invalid_part(path: str, detail: str) -> Cause:
+def invalid_part(path: str, detail: str) -> StatusCause:
     """Of an object or a list, which is not shown."""
     return field_cause(INVALID, _at(path), detail)
 
 
-def type_invalid(path: str, value: str, detail: str) -> Cause:
-    return Cause(TYPE_INVALID, f"Invalid value: {shown(value)}: {detail}", _at(path))
+def type_invalid(path: str, value: str, detail: str) -> StatusCause:
+    return StatusCause(TYPE_INVALID, f"Invalid value: {shown(value)}: {detail}", _at(path))
 
 
-def required(path: str, detail: str = "") -> Cause:
-    return Cause(REQUIRED, f"Required value: {detail}" if detail else "Required value", _at(path))
+def required(path: str, detail: str = "") -> StatusCause:
+    return StatusCause(REQUIRED, f"Required value: {detail}" if detail else "Required value", _at(path))
 
 
-def forbidden(path: str, detail: str) -> Cause:
+def forbidden(path: str, detail: str) -> StatusCause:
     return field_cause(FORBIDDEN, _at(path), detail)
 
 
-def unsupported(path: str, value: Any, supported: Iterable[Any]) -> Cause:
+def unsupported(path: str, value: Any, supported: Iterable[Any]) -> StatusCause:
     texts = (item if isinstance(item, str) else value_text(item) for item in supported)
     listed = ", ".join(json.dumps(text, ensure_ascii=False) for text in texts)
-    return Cause(UNSUPPORTED, f"Unsupported value: {shown(value)}: supported values: {listed}", _at(path))
+    return StatusCause(UNSUPPORTED, f"Unsupported value: {shown(value)}: supported values: {listed}", _at(path))
 
 
-def too_long(path: str, length_max: int) -> Cause:
+def too_long(path: str, length_max: int) -> StatusCause:
     unit = "byte" if length_max == 1 else "bytes"
-    return Cause(TOO_LONG, f"Too long: may not be more than {length_max} {unit}", _at(path))
+    return StatusCause(TOO_LONG, f"Too long: may not be more than {length_max} {unit}", _at(path))
 
 
-def too_many(path: str, count: int, count_max: int) -> Cause:
+def too_many(path: str, count: int, count_max: int) -> StatusCause:
     unit = "item" if count_max == 1 else "items"
-    return Cause(TOO_MANY, f"Too many: {count}: must have at most {count_max} {unit}", _at(path))
+    return StatusCause(TOO_MANY, f"Too many: {count}: must have at most {count_max} {unit}", _at(path))
 
 
-def duplicate(path: str, value: Any) -> Cause:
-    return Cause(DUPLICATE, f"Duplicate value: {shown(value)}", _at(path))
+def duplicate(path: str, value: Any) -> StatusCause:
+    return StatusCause(DUPLICATE, f"Duplicate value: {shown(value)}", _at(path))

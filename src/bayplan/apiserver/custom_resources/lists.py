@@ -11,10 +11,10 @@ from typing import Any
 
 from bayplan.apiserver.custom_resources.faults import duplicate, invalid, required
 from bayplan.apiserver.custom_resources.structural import Schema
-from bayplan.store.errors import Cause
+from bayplan.store.errors import StatusCause
 
 
-def list_faults(value: Any, schema: Schema | None, path: str = "") -> Iterator[Cause]:
+def list_faults(value: Any, schema: Schema | None, path: str = "") -> Iterator[StatusCause]:
     """Items that a set or a map has twice; each is reported once."""
     if schema is None:
         return
@@ -24,7 +24,7 @@ def list_faults(value: Any, schema: Schema | None, path: str = "") -> Iterator[C
         yield from list_faults(item, inner, inner_path)
 
 
-def embedded_faults(value: Any, schema: Schema | None, path: str = "") -> Iterator[Cause]:
+def embedded_faults(value: Any, schema: Schema | None, path: str = "") -> Iterator[StatusCause]:
     """Embedded objects without apiVersion or kind."""
     if schema is None:
         return
@@ -44,7 +44,7 @@ def _inner(value: Any, schema: Schema, path: str) -> Iterator[tuple[str, Any, Sc
             yield f"{path}[{position}]", item, schema.items
 
 
-def _identity_faults(value: dict[str, Any], path: str) -> Iterator[Cause]:
+def _identity_faults(value: dict[str, Any], path: str) -> Iterator[StatusCause]:
     for field in ("apiVersion", "kind"):
         if field not in value:
             yield required(f"{path}.{field}")
@@ -54,7 +54,7 @@ def _identity_faults(value: dict[str, Any], path: str) -> Iterator[Cause]:
             yield invalid(f"{path}.{field}", "", "must not be empty")
 
 
-def _repeated(items: list[Any], schema: Schema, path: str) -> Iterator[Cause]:
+def _repeated(items: list[Any], schema: Schema, path: str) -> Iterator[StatusCause]:
     if schema.list_type == "set":
         keys = items
     elif schema.list_type == "map":

@@ -27,7 +27,7 @@ from bayplan.model.cel.syntax import (
     decode,
 )
 from bayplan.model.cel.values import CelError
-from bayplan.store.errors import Cause
+from bayplan.store.errors import StatusCause
 
 # Upstream: apiserver/pkg/apis/cel/config.go and apiextensions/validation/validation.go (v1.36).
 _REQUEST_BYTES: Final = 3 * 1024 * 1024
@@ -55,14 +55,14 @@ _TEXTS: Final = {"byte": "BYTES", "date": "TIMESTAMP", "datetime": "TIMESTAMP", 
 _DYN: Final = ("DYN",)
 
 
-def rule_causes(schema: Mapping[str, Any], path: str, faulty: Collection[str] = ()) -> list[Cause]:
+def rule_causes(schema: Mapping[str, Any], path: str, faulty: Collection[str] = ()) -> list[StatusCause]:
     """What is wrong with the rules in a schema; rules around a fault of the schema itself are left alone."""
     return [*_causes(Schema(schema), path, 1, faulty, is_root=True)]
 
 
 def _causes(
     schema: Schema, path: str, times: int | None, faulty: Collection[str], *, is_root: bool = False
-) -> Iterator[Cause]:
+) -> Iterator[StatusCause]:
     """Of a schema that applies to as many values as `times` says; None if nothing bounds them."""
     if not schema.has_rules:
         return
@@ -84,7 +84,7 @@ def _causes(
 
 def _rule_causes(
     schema: Schema, rule: Mapping[str, Any], path: str, times: int | None, *, is_root: bool
-) -> Iterator[Cause]:
+) -> Iterator[StatusCause]:
     text = str(rule.get("rule", ""))
     kind = _DYN if schema.is_embedded or is_root else _kind_of(schema)
     tree, fault = _checked(text, kind, is_optional=bool(rule.get("optionalOldSelf")))

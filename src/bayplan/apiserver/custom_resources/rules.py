@@ -18,7 +18,7 @@ from bayplan.model.cel.environment import new_environment
 from bayplan.model.cel.evaluation import CostLimitError, Program, compile_tree
 from bayplan.model.cel.syntax import decode
 from bayplan.model.cel.values import NO_SUCH_OVERLOAD, NONE, CelError, OptionalValue
-from bayplan.store.errors import Cause
+from bayplan.store.errors import StatusCause
 
 NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid; "
@@ -57,7 +57,7 @@ class _Budget:
         return not self.is_spent
 
 
-def rule_faults(value: Any, schema: Schema, old: Any = UNSET) -> Iterator[Cause]:
+def rule_faults(value: Any, schema: Schema, old: Any = UNSET) -> Iterator[StatusCause]:
     """Rules that do not hold, of the whole document."""
     if schema.has_rules:
         old_view = UNSET if old is UNSET else _view(old, schema)
@@ -92,7 +92,7 @@ def escaped(name: str) -> str:
     return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], name)
 
 
-def _faults(value: Any, view: Any, schema: Schema, path: str, old: Any, budget: _Budget) -> Iterator[Cause]:
+def _faults(value: Any, view: Any, schema: Schema, path: str, old: Any, budget: _Budget) -> Iterator[StatusCause]:
     if value is None or not schema.has_rules:
         return
     for rule in schema.rules:
@@ -123,7 +123,7 @@ def _map_key(item: Any, schema: Schema) -> tuple[Any, ...]:
 
 def _judge(
     rule: Mapping[str, Any], value: Any, view: Any, schema: Schema, path: str, old: Any, budget: _Budget
-) -> Iterator[Cause]:
+) -> Iterator[StatusCause]:
     uses_old = _OLD_SELF.search(rule["rule"]) is not None
     is_optional = bool(rule.get("optionalOldSelf"))
     if uses_old and old is UNSET and not is_optional:
@@ -160,7 +160,7 @@ def _failure(problem: CelError, rule: Mapping[str, Any]) -> str:
     return f"{problem} evaluating rule: {words}"
 
 
-def _broken(rule: Mapping[str, Any], value: Any, schema: Schema, path: str, detail: str) -> Cause:
+def _broken(rule: Mapping[str, Any], value: Any, schema: Schema, path: str, detail: str) -> StatusCause:
     at = f"{path}{rule['fieldPath']}" if rule.get("fieldPath") else path
     match rule.get("reason"):
         case "FieldValueForbidden":

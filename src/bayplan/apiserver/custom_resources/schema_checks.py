@@ -20,7 +20,7 @@ from bayplan.apiserver.custom_resources.rules import rule_faults
 from bayplan.apiserver.custom_resources.structural import Schema
 from bayplan.apiserver.custom_resources.structure import EMBEDDED, KEEPS_UNKNOWN, Source, schema_part, structure_faults
 from bayplan.apiserver.custom_resources.validation import schema_faults
-from bayplan.store.errors import Cause
+from bayplan.store.errors import StatusCause
 
 _SCHEMA: Final = "JSONSchemaProps"
 _IF_STATUS: Final = "if the status subresource is enabled"
@@ -39,7 +39,7 @@ _MAP_TYPE: Final = "x-kubernetes-map-type"
 _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 
 
-def schema_causes(schema: Source, path: str, *, has_status: bool, checks_rules: bool) -> list[Cause]:
+def schema_causes(schema: Source, path: str, *, has_status: bool, checks_rules: bool) -> list[StatusCause]:
     """Everything that is wrong with a schema; of its rules, if these are new."""
     causes = [*_root_faults(schema, path, has_status=has_status)]
     unreadable = _unreadable(schema)
@@ -53,7 +53,7 @@ def schema_causes(schema: Source, path: str, *, has_status: bool, checks_rules: 
     return causes
 
 
-def _root_faults(schema: Source, path: str, *, has_status: bool) -> Iterator[Cause]:
+def _root_faults(schema: Source, path: str, *, has_status: bool) -> Iterator[StatusCause]:
     if has_status:
         for name, value in internal({**schema}, _SCHEMA).items():
             if not value and value != {}:
@@ -93,7 +93,7 @@ def _unreadable(schema: Source) -> str:
 # -- defaults
 
 
-def _default_faults(schema: Source, path: str, *, is_root: bool = False) -> Iterator[Cause]:
+def _default_faults(schema: Source, path: str, *, is_root: bool = False) -> Iterator[StatusCause]:
     """Of defaults that their own schema refuses; those in maps are forbidden anyway."""
     if schema.get("default") is not None:
         yield from _faults_of_default(schema["default"], Schema(schema), f"{path}.default")
@@ -106,7 +106,7 @@ def _default_faults(schema: Source, path: str, *, is_root: bool = False) -> Iter
             yield from _default_faults(part, f"{path}.properties[{name}]")
 
 
-def _faults_of_default(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
+def _faults_of_default(value: Any, schema: Schema, path: str) -> Iterator[StatusCause]:
     if has_unknown_fields(value, schema):
         yield faults.invalid(path, value, "must not have unknown fields")
     found = [*embedded_faults(value, schema)] or schema_faults(value, schema) or [*rule_faults(value, schema)]
@@ -131,7 +131,7 @@ class _Place:
         return replace(self, is_root=False)
 
 
-def _openapi_faults(schema: Source, path: str, place: _Place) -> Iterator[Cause]:
+def _openapi_faults(schema: Source, path: str, place: _Place) -> Iterator[StatusCause]:
     yield from _standard_faults(schema, path, place)
     if schema.get("uniqueItems"):
         text = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
@@ -162,7 +162,7 @@ def _openapi_faults(schema: Source, path: str, place: _Place) -> Iterator[Cause]
         yield from _rule_faults(rule, f"{path}.x-kubernetes-validations[{position}]")
 
 
-def _standard_faults(schema: Source, path: str, place: _Place) -> Iterator[Cause]:
+def _standard_faults(schema: Source, path: str, place: _Place) -> Iterator[StatusCause]:
     kind = schema.get("type", "")
     if kind and kind not in _TYPES:
         yield faults.unsupported(f"{path}.type", kind, _TYPES)
@@ -179,7 +179,7 @@ def _standard_faults(schema: Source, path: str, place: _Place) -> Iterator[Cause
         yield faults.forbidden(f"{path}.{EMBEDDED}", "must not be used inside of resource meta")
 
 
-def _additional_faults(schema: Source, path: str, place: _Place) -> Iterator[Cause]:
+def _additional_faults(schema: Source, path: str, place: _Place) -> Iterator[StatusCause]:
     additional, at = schema.get("additionalProperties"), f"{path}.additionalProperties"
     if additional is not None and schema.get("properties") and additional is not True:
         yield faults.forbidden(at, "additionalProperties and properties are mutual exclusive")
@@ -197,7 +197,7 @@ def _of_property(schema: Source, name: str, place: _Place) -> _Place:
     return replace(place, is_root=False, in_metadata=True, no_defaults=reason)
 
 
-def _map_faults(schema: Source, path: str) -> Iterator[Cause]:
+def _map_faults(schema: Source, path: str) -> Iterator[StatusCause]:
     map_type = schema.get(_MAP_TYPE)
     if map_type is None:
         return
@@ -206,13 +206,13 @@ def _map_faults(schema: Source, path: str) -> Iterator[Cause]:
         yield faults.unsupported(f"{path}.{_MAP_TYPE}", map_type, ("atomic", "granular"))
 
 
-def _wrong_type(schema: Source, path: str, wanted: str, text: str) -> Iterator[Cause]:
+def _wrong_type(schema: Source, path: str, wanted: str, text: str) -> Iterator[StatusCause]:
     kind = schema.get("type", "")
     if kind != wanted:
         yield faults.invalid(f"{path}.type", kind, text) if kind else faults.required(f"{path}.type", text)
 
 
-def _list_faults(schema: Source, path: str) -> Iterator[Cause]:
+def _list_faults(schema: Source, path: str) -> Iterator[StatusCause]:
     list_type, keys = schema.get(_LIST_TYPE), schema.get(_LIST_KEYS)
     items = schema_part(schema, "items")
     if list_type is not None:
@@ -229,7 +229,7 @@ def _list_faults(schema: Source, path: str) -> Iterator[Cause]:
         yield from _map_list_faults(schema, keys or [], path)
 
 
-def _set_faults(items: Source, path: str) -> Iterator[Cause]:
+def _set_faults(items: Source, path: str) -> Iterator[StatusCause]:
     text = f"must be atomic as item of a list with {_LIST_TYPE}=set"
     if items.get("type") == "array" and items.get(_LIST_TYPE, "atomic") != "atomic":
         yield faults.invalid(f"{path}.{_LIST_TYPE}", items[_LIST_TYPE], text)
@@ -237,7 +237,7 @@ def _set_faults(items: Source, path: str) -> Iterator[Cause]:
         yield faults.invalid(f"{path}.{_MAP_TYPE}", items.get(_LIST_TYPE), text)
 
 
-def _map_list_faults(schema: Source, keys: list[str], path: str) -> Iterator[Cause]:
+def _map_list_faults(schema: Source, keys: list[str], path: str) -> Iterator[StatusCause]:
     if not keys:
         yield faults.required(f"{path}.{_LIST_KEYS}", f"must not be empty if {_LIST_TYPE} is map")
     items = schema_part(schema, "items")
@@ -262,7 +262,7 @@ def _map_list_faults(schema: Source, keys: list[str], path: str) -> Iterator[Cau
         seen.add(key)
 
 
-def _key_faults(schema: Source, path: str) -> Iterator[Cause]:
+def _key_faults(schema: Source, path: str) -> Iterator[StatusCause]:
     """Items of sets and maps, and the keys of maps, are always there."""
     list_type, items = schema.get(_LIST_TYPE), schema_part(schema, "items")
     if list_type not in ("set", "map") or items is None:
@@ -280,7 +280,7 @@ def _key_faults(schema: Source, path: str) -> Iterator[Cause]:
             yield faults.forbidden(f"{at}.nullable", f"this property is in {_LIST_KEYS}, so it cannot be nullable")
 
 
-def _rule_faults(rule: Source, path: str) -> Iterator[Cause]:
+def _rule_faults(rule: Source, path: str) -> Iterator[StatusCause]:
     text, message = rule.get("rule") or "", rule.get("message") or ""
     if not text.strip():
         yield faults.required(f"{path}.rule", "rule is not specified")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from bayplan.apiserver.custom_resources import faults
 from bayplan.apiserver.custom_resources.formats import pattern_fault
-from bayplan.store.errors import Cause
+from bayplan.store.errors import StatusCause
 
 Source = Mapping[str, Any]
 
@@ -57,13 +57,13 @@ def schema_part(schema: Source, field: str) -> Source | None:
     return part if isinstance(part, dict) else None
 
 
-def structure_faults(schema: Source, path: str) -> list[Cause]:
+def structure_faults(schema: Source, path: str) -> list[StatusCause]:
     """What keeps a schema from being structural, in upstream's order: that of the messages."""
     found = [*_invariants(schema, _Level.ROOT, path), *_missing(schema, schema, path, path)]
     return sorted(found, key=lambda cause: f"{cause.field}: {cause.message}")
 
 
-def _invariants(schema: Source, level: _Level, path: str) -> Iterator[Cause]:
+def _invariants(schema: Source, level: _Level, path: str) -> Iterator[StatusCause]:
     kind, items = schema.get("type", ""), schema_part(schema, "items")
     if kind == "array" and items is None:
         yield faults.required(f"{path}.items", "must be specified")
@@ -83,14 +83,14 @@ def _invariants(schema: Source, level: _Level, path: str) -> Iterator[Cause]:
     yield from _identity_faults(schema, level, path)
 
 
-def _extension_faults(schema: Source, path: str) -> Iterator[Cause]:
+def _extension_faults(schema: Source, path: str) -> Iterator[StatusCause]:
     if schema.get(_INT_OR_STRING):
         for field in (KEEPS_UNKNOWN, EMBEDDED):
             if schema.get(field):
                 yield faults.invalid(f"{path}.{field}", True, f"must be false if {_INT_OR_STRING} is true")
 
 
-def _type_faults(schema: Source, level: _Level, path: str) -> Iterator[Cause]:
+def _type_faults(schema: Source, level: _Level, path: str) -> Iterator[StatusCause]:
     kind, at = schema.get("type", ""), f"{path}.type"
     if schema.get(EMBEDDED) and kind != "object":
         text = f"must be object if {EMBEDDED} is true"
@@ -103,7 +103,7 @@ def _type_faults(schema: Source, level: _Level, path: str) -> Iterator[Cause]:
         yield faults.invalid(at, kind, "must be object at the root")
 
 
-def _identity_faults(schema: Source, level: _Level, path: str) -> Iterator[Cause]:
+def _identity_faults(schema: Source, level: _Level, path: str) -> Iterator[StatusCause]:
     """Of the fields that every object has: only names can be restricted."""
     properties = schema.get("properties") or {}
     is_object = level is _Level.ROOT or bool(schema.get(EMBEDDED))
@@ -132,7 +132,7 @@ def _stands_for_either(schema: Source) -> str:
     return "allOf" if parts and parts[0].get("anyOf") == _INTEGER_OR_STRING else ""
 
 
-def _value_faults(schema: Source, path: str, skips: str = "") -> Iterator[Cause]:
+def _value_faults(schema: Source, path: str, skips: str = "") -> Iterator[StatusCause]:
     for field in _ALTERNATIVES:
         if field != "anyOf" or skips != field:
             for position, part in enumerate(schema.get(field) or ()):
@@ -145,7 +145,7 @@ def _value_faults(schema: Source, path: str, skips: str = "") -> Iterator[Cause]
         yield faults.invalid(f"{path}.pattern", pattern, f"must be a valid regular expression, but isn't: {fault}")
 
 
-def _nested_faults(schema: Source, path: str, skips: str = "") -> Iterator[Cause]:
+def _nested_faults(schema: Source, path: str, skips: str = "") -> Iterator[StatusCause]:
     yield from _value_faults(schema, path, skips)
     items = schema_part(schema, "items")
     if items is not None:
@@ -160,7 +160,7 @@ def _nested_faults(schema: Source, path: str, skips: str = "") -> Iterator[Cause
         yield faults.forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context")
 
 
-def _missing(part: Source, schema: Source, path: str, part_path: str) -> Iterator[Cause]:
+def _missing(part: Source, schema: Source, path: str, part_path: str) -> Iterator[StatusCause]:
     """What alternatives restrict although the schema itself does not have it."""
     if part.get("not") is not None:
         yield from _missing_inside(part["not"], schema, path, f"{part_path}.not")
@@ -169,7 +169,7 @@ def _missing(part: Source, schema: Source, path: str, part_path: str) -> Iterato
             yield from _missing_inside(inner, schema, path, f"{part_path}.{field}[{position}]")
 
 
-def _missing_inside(part: Source, schema: Source, path: str, part_path: str) -> Iterator[Cause]:
+def _missing_inside(part: Source, schema: Source, path: str, part_path: str) -> Iterator[StatusCause]:
     yield from _missing(part, schema, path, part_path)
     pairs = [
         (inner, (schema.get("properties") or {}).get(name), f"properties[{name}]")

@@ -21,7 +21,7 @@ from bayplan.apiserver.json_paths import value_text
 from bayplan.apiserver.selecting.selectable_fields import custom_fields
 from bayplan.apiserver.tables.custom_columns import custom_printer
 from bayplan.model.meta import INT32_MAX
-from bayplan.store.errors import INVALID, REQUIRED, TOO_LONG, TOO_MANY, UNSUPPORTED, Cause, field_cause
+from bayplan.store.errors import INVALID, REQUIRED, TOO_LONG, TOO_MANY, UNSUPPORTED, StatusCause, field_cause
 
 Document = dict[str, Any]
 
@@ -54,14 +54,14 @@ class CustomVersion:
             document = without_nulls(document, self._schema)
         return with_defaults(document, self._schema), unknown
 
-    def validate_create(self, document: Document) -> list[Cause]:
+    def validate_create(self, document: Document) -> list[StatusCause]:
         causes = schema_faults(document, self._schema)
         causes += self._scale_faults(document, "specReplicasPath", "statusReplicasPath")
         causes += embedded_faults(document, self._schema)
         causes += list_faults(document, self._schema)
         return self._with_rules(document, UNSET, causes)
 
-    def validate_update(self, document: Document, old: Document) -> list[Cause]:
+    def validate_update(self, document: Document, old: Document) -> list[StatusCause]:
         """What was wrong before and has not changed may stay."""
         causes = schema_faults(document, self._schema, old=old)
         causes += self._scale_faults(document, "specReplicasPath", "statusReplicasPath")
@@ -69,27 +69,27 @@ class CustomVersion:
         causes += self._new_list_faults(document, old)
         return self._with_rules(document, old, causes)
 
-    def validate_status(self, document: Document, old: Document) -> list[Cause]:
+    def validate_status(self, document: Document, old: Document) -> list[StatusCause]:
         """Of an update of the status alone."""
         schema = self._schema.properties.get("status")
-        causes: list[Cause] = []
+        causes: list[StatusCause] = []
         if schema is not None and "status" in document:
             causes += schema_faults(document["status"], schema, "status", old.get("status", UNSET))
         causes += self._scale_faults(document, "statusReplicasPath")
         causes += self._new_list_faults(document, old)
         return self._with_rules(document, old, causes)
 
-    def _new_list_faults(self, document: Document, old: Document) -> list[Cause]:
+    def _new_list_faults(self, document: Document, old: Document) -> list[StatusCause]:
         return [] if any(list_faults(old, self._schema)) else [*list_faults(document, self._schema)]
 
-    def _with_rules(self, document: Document, old: Any, causes: list[Cause]) -> list[Cause]:
+    def _with_rules(self, document: Document, old: Any, causes: list[StatusCause]) -> list[StatusCause]:
         if not self._schema.has_rules:
             return causes
         if any(cause.reason in _BLOCKING for cause in causes):
             return [*causes, faults.invalid("", None, NOT_CHECKED)]
         return [*causes, *rule_faults(document, self._schema, old)]
 
-    def _scale_faults(self, document: Document, *fields: str) -> list[Cause]:
+    def _scale_faults(self, document: Document, *fields: str) -> list[StatusCause]:
         scale = self.scale or {}
         paths = [scale[field] for field in fields if field in scale]
         return [field_cause(INVALID, path, fault) for path in paths if (fault := _replicas_fault(document, path))]

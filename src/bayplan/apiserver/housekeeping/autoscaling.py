@@ -15,10 +15,10 @@ from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.registry.scaling import ScalePaths, scale_of, scaled
 from bayplan.apiserver.schema.resources import RESOURCES, Resource
 from bayplan.apiserver.selecting.label_selectors import parse_label_selector
-from bayplan.apiserver.statuses.autoscaling import NoMetricError, Proposal, proposal_of
+from bayplan.apiserver.statuses.autoscaling import MetricProposal, NoMetricError, proposal_of
 from bayplan.apiserver.statuses.pods import dated
 from bayplan.apiserver.storage.entries import Document
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.conditions import FALSE, TRUE
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time
@@ -69,7 +69,7 @@ class PodAutoscaling:
         """By uid, proposals of the last minutes, with their times."""
         self._due_at = 0
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource != AUTOSCALERS.qualified_resource:
             return
         key = (change.new.namespace, change.new.name)
@@ -173,7 +173,7 @@ def _target_of(registry: Registry, autoscaler: Document) -> _Target | str:
 
 def _proposed(
     registry: Registry, autoscaler: Document, target: _Target, replicas: int
-) -> tuple[Proposal, tuple[Document, ...]]:
+) -> tuple[MetricProposal, tuple[Document, ...]]:
     """The highest proposal of all metrics; one that cannot be had is no reason to scale down."""
     selector = parse_label_selector(target.scale["status"].get("selector", ""))
     listed = registry.list(PODS, autoscaler["metadata"]["namespace"])

@@ -8,7 +8,7 @@ from functools import partial
 from bayplan.apiserver.housekeeping.kubelets import KUBELET_OPTIONS
 from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.statuses.restarting import advanced, next_change_at
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.controllers.ownership import NamespacedName
 from bayplan.controllers.timers import Timers
 from bayplan.model.watch_types import DELETED
@@ -21,7 +21,7 @@ class ContainerRestarts:
     def __init__(self) -> None:
         self._timers: Timers[NamespacedName] = Timers()
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource != PODS.plural:
             return
         key = (change.new.namespace, change.new.name)

@@ -17,10 +17,10 @@ from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.entries import Document
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.watch_types import DELETED
 from bayplan.store import BACKGROUND, ApiError
-from bayplan.store.deleting import Request
+from bayplan.store.deleting import DeleteOptions
 
 _DEFINITIONS: Final = built_in("apiextensions.k8s.io", "customresourcedefinitions")
 _IN_PROGRESS: Final = ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
@@ -36,13 +36,13 @@ class DefinitionEnding:
         """Definitions, named as their objects are stored."""
         self._due: dict[str, None] = {}
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource == CUSTOM_RESOURCE_DEFINITIONS:
             self._observe_definition(change)
         elif self._ending and change.type == DELETED and change.resource in self._ending:
             self._due[change.resource] = None
 
-    def _observe_definition(self, change: Change) -> None:
+    def _observe_definition(self, change: DocumentChange) -> None:
         name, metadata = change.new.name, change.new.document["metadata"]
         if change.type == DELETED:
             self._ending.pop(name, None)
@@ -67,7 +67,9 @@ def _end(registry: Registry, name: str, now: int) -> None:
     resource = registry.catalogue.stored(name)
     for entry in registry.storage.entries(name):
         if resource is not None and "deletionTimestamp" not in entry.document["metadata"]:
-            registry.delete(resource, entry.namespace, entry.name, Request(None, entry.uid, None, BACKGROUND), now)
+            registry.delete(
+                resource, entry.namespace, entry.name, DeleteOptions(None, entry.uid, None, BACKGROUND), now
+            )
         elif resource is None:  # no version is served any more
             registry.storage.remove(name, entry)
     if not registry.storage.count(name):

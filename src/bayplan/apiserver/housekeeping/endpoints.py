@@ -14,14 +14,14 @@ from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.conditions import TRUE
 from bayplan.model.pod import FINISHED_PHASES
 from bayplan.model.timestamps import format_time
 from bayplan.model.watch_types import DELETED
 from bayplan.model.well_known import READY, SERVICE_NAME
 from bayplan.store import ApiError
-from bayplan.store.deleting import Request
+from bayplan.store.deleting import DeleteOptions
 
 SERVICES: Final = built_in("", "services")
 ENDPOINTS: Final = built_in("", "endpoints")
@@ -32,7 +32,7 @@ _HEADLESS: Final = "service.kubernetes.io/headless"
 CHANGED: Final = "endpoints.kubernetes.io/last-change-trigger-time"
 _MANAGED: Final = "endpoints.kubernetes.io/managed-by"
 SLICE_MANAGED: Final = "endpointslice.kubernetes.io/managed-by"
-AT_ONCE: Final = Request(None, None, None, None)
+AT_ONCE: Final = DeleteOptions(None, None, None, None)
 
 
 class ServiceEndpoints:
@@ -43,7 +43,7 @@ class ServiceEndpoints:
         """Selectors by namespace and name, of those that have one."""
         self._due: dict[tuple[str, str], None] = {}
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         key = (change.new.namespace, change.new.name)
         if change.resource == SERVICES.plural:
             selector = change.new.document.get("spec", {}).get("selector")
@@ -62,7 +62,7 @@ class ServiceEndpoints:
         elif change.resource == "pods" and self._services and _may_matter(change):
             self._note_pod(change)
 
-    def _note_pod(self, change: Change) -> None:
+    def _note_pod(self, change: DocumentChange) -> None:
         for entry in filter(None, (change.old, change.new)):
             labels = entry.document["metadata"].get("labels") or {}
             for key, selector in self._services.items():
@@ -81,7 +81,7 @@ class ServiceEndpoints:
                     _write(registry, service, now)
 
 
-def _may_matter(change: Change) -> bool:
+def _may_matter(change: DocumentChange) -> bool:
     """Pods without an address are no endpoints."""
     return any(
         entry is not None and entry.document.get("status", {}).get("podIP") for entry in (change.old, change.new)

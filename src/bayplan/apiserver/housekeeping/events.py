@@ -13,11 +13,11 @@ from typing import Final, NamedTuple, TypeAlias
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.entries import Entry
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.time_units import HOUR
 from bayplan.model.watch_types import DELETED
 from bayplan.store import ApiError
-from bayplan.store.deleting import Request
+from bayplan.store.deleting import DeleteOptions
 
 EVENTS: Final = built_in("", "events")
 #: Upstream: kube-apiserver --event-ttl (v1.36).
@@ -27,7 +27,7 @@ EVENTS_MAX: Final = 10_000
 BYTES_EACH: Final = 4_096
 #: How many are deleted before others have their turn.
 AT_ONCE_MAX: Final = 100
-_AT_ONCE: Final = Request(None, None, None, None)
+_AT_ONCE: Final = DeleteOptions(None, None, None, None)
 
 Key: TypeAlias = tuple[str, str]
 
@@ -55,7 +55,7 @@ class EventExpiry:
         """The rest; the one that was written first comes first."""
         self._bytes = 0
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource != EVENTS.plural:
             return
         key = (change.new.namespace, change.new.name)

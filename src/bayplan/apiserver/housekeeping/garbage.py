@@ -16,11 +16,11 @@ from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import Document, Entry
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.controllers.garbage_collector import REMEMBERED_MAX
 from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.store import BACKGROUND, FOREGROUND, ORPHAN, ApiError
-from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Request
+from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER, DeleteOptions
 
 _FINALIZERS: Final = {ORPHAN_FINALIZER, FOREGROUND_FINALIZER}
 
@@ -38,7 +38,7 @@ class DocumentCollector:
         self._due: dict[str, None] = {}
         """Uids of owners that are gone or ending."""
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         uid = change.new.uid
         metadata = change.new.document["metadata"]
         if change.old is not None:
@@ -165,7 +165,7 @@ def _propagation_of(document: Document) -> str:
 def _delete(registry: Registry, stored_as: str, entry: Entry, propagation: str, now: int) -> None:
     resource = registry.catalogue.stored(stored_as)
     if resource is not None:
-        request = Request(None, entry.uid, None, propagation)
+        request = DeleteOptions(None, entry.uid, None, propagation)
         with suppress(ApiError):
             registry.delete(resource, entry.namespace, entry.name, request, now)
 

@@ -16,7 +16,7 @@ from bayplan.apiserver.registry.registry import PODS, Registry, Wish
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.statuses.pods import with_ephemeral_statuses
 from bayplan.apiserver.storage.entries import Document
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.timestamps import format_time
 from bayplan.model.watch_types import DELETED
 from bayplan.store import ApiError
@@ -32,7 +32,7 @@ class KubeletReports:
         self._pods: dict[tuple[str, str], None] = {}
         self._nodes: dict[str, dict[str, str]] = {}
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.type == DELETED:
             return
         new = change.new

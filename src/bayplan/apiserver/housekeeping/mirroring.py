@@ -18,7 +18,7 @@ from bayplan.apiserver.housekeeping.endpoints import AT_ONCE, CHANGED, ENDPOINTS
 from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import Document, Entry
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.watch_types import DELETED
 from bayplan.model.well_known import LAST_APPLIED, SERVICE_NAME, SKIP_MIRROR
 from bayplan.store import ApiError
@@ -49,7 +49,7 @@ class EndpointsMirroring:
         """Names of the slices, by namespace and name of what they mirror."""
         self._due: dict[tuple[str, str], None] = {}
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource in (ENDPOINTS.qualified_resource, SERVICES.qualified_resource):
             self._due[change.new.namespace, change.new.name] = None
         elif change.resource == SLICES.qualified_resource:

@@ -18,11 +18,11 @@ from bayplan.apiserver.kinds.core.nodes import NAMESPACE_FINALIZER
 from bayplan.apiserver.registry.registry import NAMESPACES, Registry
 from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document, Entry
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.timestamps import format_time
 from bayplan.model.watch_types import DELETED
 from bayplan.store import BACKGROUND, ApiError
-from bayplan.store.deleting import Request
+from bayplan.store.deleting import DeleteOptions
 
 _NAMESPACES: Final = "namespaces"
 CONFIG_MAPS: Final = built_in("", "configmaps")
@@ -64,7 +64,7 @@ class NamespaceContents:
         self._certificate = certificate
         self._due: dict[str, None] = {}
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource == _NAMESPACES and change.type != DELETED:
             if "deletionTimestamp" not in change.new.document["metadata"]:
                 self._due[change.new.name] = None
@@ -111,7 +111,7 @@ class NamespaceEnding:
         self._ending: dict[str, None] = {}
         self._due: dict[str, None] = {}
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource == _NAMESPACES:
             if change.type == DELETED:
                 self._ending.pop(change.new.name, None)
@@ -158,7 +158,7 @@ def _left(registry: Registry, stored_as: str, namespace: str, now: int) -> list[
             registry.storage.remove(stored_as, entry)  # its definition is gone: nothing could wait for it
         elif "deletionTimestamp" not in entry.document["metadata"]:
             with suppress(ApiError):
-                registry.delete(resource, namespace, entry.name, Request(None, entry.uid, None, BACKGROUND), now)
+                registry.delete(resource, namespace, entry.name, DeleteOptions(None, entry.uid, None, BACKGROUND), now)
     return _contents(registry, stored_as, namespace)
 
 

@@ -9,7 +9,7 @@ from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import built_in
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.store import ApiError
 
@@ -29,7 +29,7 @@ class NodeTimeToLive:
         self._due: dict[str, None] = {}
         self._seconds = 0
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource != NODES.plural:
             return
         name = change.new.name

@@ -10,7 +10,7 @@ from bayplan.apiserver.policies.policies import VALIDATING
 from bayplan.apiserver.policies.type_checking import expression_warnings
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import Document
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.watch_types import DELETED
 from bayplan.store import ApiError
 
@@ -23,7 +23,7 @@ class PolicyTypes:
     def __init__(self) -> None:
         self._due: dict[str, None] = {}
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource == _POLICIES and change.type != DELETED and not _is_checked(change.new.document):
             self._due[change.new.name] = None
 

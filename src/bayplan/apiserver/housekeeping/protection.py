@@ -16,7 +16,7 @@ from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.registry.versions import storage_name
 from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.pod import FINISHED_PHASES
 from bayplan.model.well_known import GROUP_PROTECTION, PV_PROTECTION, PVC_PROTECTION, VAC_PROTECTION
 from bayplan.store import ApiError
@@ -41,7 +41,7 @@ class VolumeProtection:
         """Resource, namespace and name of what is being deleted and still protected."""
         self._has_news = False
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource in _FINALIZERS:
             # A claim or volume that changes may have been the last with a class's attributes.
             key = (change.resource, change.new.namespace, change.new.name)
@@ -73,7 +73,7 @@ class GroupProtection:
         """Namespace and name of groups that are being deleted and still protected."""
         self._has_news = False
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource == _GROUPS:
             key = (change.new.namespace, change.new.name)
             metadata = change.new.document["metadata"]

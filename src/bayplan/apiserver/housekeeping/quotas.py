@@ -9,7 +9,7 @@ from bayplan.apiserver.admitting.plugins.quotas import quota_status
 from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import built_in
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.watch_types import DELETED
 from bayplan.store import ApiError
 
@@ -26,7 +26,7 @@ class QuotaUsage:
         """Names by namespace."""
         self._due: dict[str, None] = {}
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         namespace = change.new.namespace
         if change.resource == QUOTAS.plural:
             names = self._quotas.setdefault(namespace, {})

@@ -13,13 +13,13 @@ from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.controllers.workloads.templates import REVISION_HASH, template_hash
 from bayplan.model.watch_types import DELETED
 from bayplan.model.well_known import LAST_APPLIED
 from bayplan.model.workloads import DaemonSet, StatefulSet
 from bayplan.store import ApiError
-from bayplan.store.deleting import Request
+from bayplan.store.deleting import DeleteOptions
 
 REVISIONS: Final = built_in("apps", "controllerrevisions")
 _OWNERS: Final = {
@@ -37,7 +37,7 @@ class RevisionHistory:
     def __init__(self) -> None:
         self._due: dict[tuple[str, str, str], None] = {}
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         if change.resource not in _OWNERS or change.type == DELETED:
             return
         before = None if change.old is None else change.old.document["spec"].get("template")
@@ -117,7 +117,7 @@ def _forget_oldest(registry: Registry, owner: Document, known: list[Document], c
         if revision["metadata"]["name"] != current and not _is_in_use(revision, in_use)
     ]
     for name in old[: max(0, len(old) - limit)]:
-        registry.delete(REVISIONS, namespace, name, Request(None, None, None, None), now)
+        registry.delete(REVISIONS, namespace, name, DeleteOptions(None, None, None, None), now)
 
 
 def _is_in_use(revision: Document, hashes: set[str]) -> bool:

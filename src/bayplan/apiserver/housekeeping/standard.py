@@ -20,7 +20,7 @@ from bayplan.apiserver.housekeeping.protection import GroupProtection, VolumePro
 from bayplan.apiserver.housekeeping.quotas import QuotaUsage
 from bayplan.apiserver.housekeeping.revisions import RevisionHistory
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.time_units import SECOND
 from bayplan.model.watch_types import ADDED
 
@@ -78,9 +78,9 @@ class Housekeeping:
         stored = [(resource, entry) for resource in storage.resources() for entry in storage.entries(resource)]
         # Oldest first, as they came: that is the order in which Events go.
         for resource, entry in sorted(stored, key=lambda one: one[1].version):
-            self.observe(Change(ADDED, resource, None, entry))
+            self.observe(DocumentChange(ADDED, resource, None, entry))
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: DocumentChange) -> None:
         for party in self._parties:
             try:
                 party.observe(change)

@@ -20,7 +20,7 @@ from bayplan.apiserver.http.connections import ABORT
 from bayplan.apiserver.http.information import Information
 from bayplan.apiserver.http.metrics import RESOURCES as METRICS
 from bayplan.apiserver.http.metrics import answer_metrics
-from bayplan.apiserver.http.requests import TEXT, Answer, Request, Stream, error_answer, query_of, segments_of
+from bayplan.apiserver.http.requests import TEXT, Answer, Request, StreamedAnswer, error_answer, query_of, segments_of
 from bayplan.apiserver.http.routing import Target, UnknownPath, target_of
 from bayplan.apiserver.http.sending import NOT_CACHED, Receive, Scope, Send, send_answer, send_pieces
 from bayplan.apiserver.http.tokens import Tokens
@@ -96,7 +96,7 @@ class Application:
                 answer = self.answer(request)
         except ApiError as error:
             answer = error_answer(error)
-        if isinstance(answer, Stream):
+        if isinstance(answer, StreamedAnswer):
             abort = (scope.get("extensions") or {}).get(ABORT)
             if abort is not None:
                 answer.when_stalled(abort)
@@ -109,7 +109,7 @@ class Application:
         for watching in [*self._watches]:
             watching.close()
 
-    def answer(self, request: Request) -> Answer | Stream:
+    def answer(self, request: Request) -> Answer | StreamedAnswer:
         """The answer to a request whose body was read and whose token is right."""
         try:
             return self._answer(request)
@@ -150,7 +150,7 @@ class Application:
         """Whether this is the administrator's token."""
         return self._tokens.is_admins(given)
 
-    def _answer(self, request: Request) -> Answer | Stream:
+    def _answer(self, request: Request) -> Answer | StreamedAnswer:
         if request.method in ("GET", "HEAD"):
             found = self._information.answer(request)
             if found is not None:
@@ -167,7 +167,7 @@ class Application:
             raise NotFound.no_resource()
         return self._serve(request, target_of(request.segments, self.registry.catalogue))
 
-    def _serve(self, request: Request, target: Target) -> Answer | Stream:
+    def _serve(self, request: Request, target: Target) -> Answer | StreamedAnswer:
         verb = _verb_of(request, target)
         now, form = self._clock(), form_of(request.header("accept"))
         if verb == "watch":
@@ -194,7 +194,7 @@ class Application:
             warnings.append(_DEPRECATED[target.resource.qualified_resource])
         return answer._replace(headers=(*answer.headers, *_warning_headers(warnings))) if warnings else answer
 
-    def _remembered(self, watching: Watch, stream: Stream) -> Stream:
+    def _remembered(self, watching: Watch, stream: StreamedAnswer) -> StreamedAnswer:
         async def pieces() -> AsyncGenerator[bytes, None]:
             self._watches.add(watching)
             try:

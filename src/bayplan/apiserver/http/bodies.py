@@ -23,9 +23,9 @@ from bayplan.store.errors import (
     UNSUPPORTED,
     ApiError,
     BadRequest,
-    Cause,
     Invalid,
     RequestEntityTooLarge,
+    StatusCause,
     UnsupportedMediaType,
 )
 
@@ -174,7 +174,7 @@ def field_validation(request: Request, options_kind: str) -> str:
     if validation not in _VALIDATIONS:
         listed = ", ".join(f'"{value}"' for value in _VALIDATIONS)
         text = f'Unsupported value: "{validation}": supported values: {listed}'
-        raise Invalid.options(options_kind, [Cause(UNSUPPORTED, text, "fieldValidation")])
+        raise Invalid.options(options_kind, [StatusCause(UNSUPPORTED, text, "fieldValidation")])
     return validation or "Warn"
 
 

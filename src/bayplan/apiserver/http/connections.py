@@ -57,7 +57,7 @@ def _socket_transport(transport: Any) -> Any:
     return transport if encryption is None else getattr(encryption, "_transport", None)
 
 
-class Connection(HttpToolsProtocol):
+class HttpConnection(HttpToolsProtocol):
     """Reads requests from a socket, and writes their answers to it."""
 
     _head_length = 0

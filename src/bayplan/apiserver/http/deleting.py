@@ -17,7 +17,7 @@ from bayplan.apiserver.registry.registry import Deleted, Registry
 from bayplan.apiserver.registry.versions import served_form, storage_name
 from bayplan.apiserver.storage.entries import Document, encode_json
 from bayplan.store.deleting import ORPHAN
-from bayplan.store.deleting import Request as DeletionRequest
+from bayplan.store.deleting import DeleteOptions as DeletionRequest
 from bayplan.store.errors import INVALID, Invalid, MethodNotAllowed, NotFound, field_cause
 
 _OPTIONS = Expected("v1", "DeleteOptions")

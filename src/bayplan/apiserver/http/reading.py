@@ -18,7 +18,7 @@ from bayplan.apiserver.selecting.field_selectors import FieldSelector, parse_fie
 from bayplan.apiserver.selecting.label_selectors import parse_label_selector
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.model.selectors import CompiledSelector
-from bayplan.store.errors import FORBIDDEN, UNSUPPORTED, BadRequest, Cause, Gone, Invalid, Timeout, field_cause
+from bayplan.store.errors import FORBIDDEN, UNSUPPORTED, BadRequest, Gone, Invalid, StatusCause, Timeout, field_cause
 
 EXACT, NOT_OLDER_THAN = "Exact", "NotOlderThan"
 _TOKEN_VERSION = "meta.k8s.io/v1"
@@ -32,7 +32,7 @@ class _Token(msgspec.Struct, omit_defaults=True):
     start: str = ""
 
 
-class Selection(NamedTuple):
+class ListSelection(NamedTuple):
     """Which objects a list or a watch is about."""
 
     labels: CompiledSelector | None = None
@@ -54,13 +54,13 @@ class Selection(NamedTuple):
         return self.fields is None or self.fields.matches(document)
 
 
-def selection_of(registry: Registry, request: Request, target: Target) -> Selection:
+def selection_of(registry: Registry, request: Request, target: Target) -> ListSelection:
     """What the request selects; raises BadRequest for a selector that cannot be."""
     labels, fields = request.query.get("labelSelector"), request.query.get("fieldSelector")
     if target.name:
         fields = f"metadata.name={target.name}"
     selectable = registry.definitions.selectable_fields(target.resource)
-    return Selection(
+    return ListSelection(
         parse_label_selector(labels) if labels else None,
         parse_field_selector(fields, selectable) if fields else None,
     )
@@ -110,7 +110,7 @@ def check_list_options(request: Request, *, is_watch: bool = False) -> None:
             faults.append(field_cause(FORBIDDEN, "resourceVersionMatch", text))
         elif match and match not in (EXACT, NOT_OLDER_THAN):
             text = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
-            faults.append(Cause(UNSUPPORTED, text, "resourceVersionMatch"))
+            faults.append(StatusCause(UNSUPPORTED, text, "resourceVersionMatch"))
         elif match == EXACT and version == "0":
             text = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
             faults.append(field_cause(FORBIDDEN, "resourceVersionMatch", text))

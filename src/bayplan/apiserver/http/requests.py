@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
-from bayplan.apiserver.registry.users import ADMIN, User
+from bayplan.apiserver.registry.users import ADMIN, UserInfo
 from bayplan.apiserver.storage.entries import encode_json
 from bayplan.model.media_types import JSON
 from bayplan.store.errors import ApiError, BadRequest
@@ -29,7 +29,7 @@ class Request(NamedTuple):
     headers: Mapping[str, str]
     """By names in lower case."""
     body: bytes = b""
-    user: User = ADMIN
+    user: UserInfo = ADMIN
     read_ahead: Any = None
     """What became of the body, if somebody has looked at it already: a value, or the error that there is none."""
     warnings: list[str] | None = None
@@ -91,7 +91,7 @@ def _never(_react: Callable[[], None]) -> None:
     """For streams that wait for their client however long it takes."""
 
 
-class Stream(NamedTuple):
+class StreamedAnswer(NamedTuple):
     """An answer that goes on: each piece is sent as it comes."""
 
     pieces: AsyncGenerator[bytes, None]

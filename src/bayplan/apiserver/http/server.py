@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
-from bayplan.apiserver.http.connections import Connection
+from bayplan.apiserver.http.connections import HttpConnection
 
 #: A connection on which nothing is asked is closed after this; clients open a new one without noticing.
 _KEEP_ALIVE_S = 120
@@ -50,7 +50,7 @@ class Server:
         self._listening = listening
         config = uvicorn.Config(
             application,
-            http=Connection,
+            http=HttpConnection,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -24,7 +24,7 @@ from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.patching.server_side_apply.tracking import track
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.registry.users import ADMIN, User, service_account
+from bayplan.apiserver.registry.users import ADMIN, UserInfo, service_account
 from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document, encode_json
 from bayplan.model.time_units import SECOND
@@ -54,7 +54,7 @@ class Tokens:
         """Whether this is the administrator's token, in a time that says nothing about it."""
         return hmac.compare_digest(given.encode(), self._token)
 
-    def user_of(self, given: str, now: int, audiences: tuple[str, ...] = (_AUDIENCE,)) -> User | None:
+    def user_of(self, given: str, now: int, audiences: tuple[str, ...] = (_AUDIENCE,)) -> UserInfo | None:
         """Who bears the token; None if nobody does, or if it is meant for others than these."""
         if self.is_admins(given):
             return ADMIN if _AUDIENCE in audiences else None

@@ -12,14 +12,14 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
 from bayplan.apiserver.http.accepting import PARTIAL, TABLE, Form
-from bayplan.apiserver.http.reading import Selection, check_list_options, selection_of
+from bayplan.apiserver.http.reading import ListSelection, check_list_options, selection_of
 from bayplan.apiserver.http.rendering import object_bytes
-from bayplan.apiserver.http.requests import Request, Stream
+from bayplan.apiserver.http.requests import Request, StreamedAnswer
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.versions import served_form, storage_name
 from bayplan.apiserver.storage.entries import Document, Entry, encode_json
-from bayplan.apiserver.storage.log import BYTES_MAX, Change, watch_line
+from bayplan.apiserver.storage.log import BYTES_MAX, DocumentChange, watch_line
 from bayplan.apiserver.tables.building import check_include_object, one_row_table, partial_metadata
 from bayplan.model.watch_types import ADDED, BOOKMARK, DELETED, ERROR, MODIFIED
 from bayplan.model.well_known import INITIAL_EVENTS_END
@@ -44,7 +44,7 @@ class Watch:
         self,
         registry: Registry,
         target: Target,
-        selection: Selection,
+        selection: ListSelection,
         form: Form,
         clock: Callable[[], int],
         include_object: str,
@@ -134,7 +134,7 @@ class Watch:
         bookmark = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
         self._lines.append(watch_line(BOOKMARK, encode_json(bookmark)))
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: DocumentChange) -> None:
         namespace = self._target.namespace
         if namespace and change.new.namespace != namespace:
             return
@@ -157,7 +157,7 @@ class Watch:
         if self._cut_off is not None:
             self._cut_off()
 
-    def _seen_as(self, change: Change) -> str:
+    def _seen_as(self, change: DocumentChange) -> str:
         """What the change is to one who sees only some objects; "" if nothing."""
         was = change.old is not None and self._is_selected(change.old)
         stays = change.type != DELETED and self._is_selected(change.new)
@@ -170,7 +170,7 @@ class Watch:
             return True
         return self._selection.has(served_form(self._target.resource, entry.document))
 
-    def _line(self, event_type: str, change: Change) -> bytes:
+    def _line(self, event_type: str, change: DocumentChange) -> bytes:
         if self._form.shape:
             return watch_line(event_type, self._render(change.new))
         return change.line(event_type, self._target.resource.api_version, self._render)
@@ -195,7 +195,7 @@ class Watch:
 
 def watch(
     registry: Registry, request: Request, target: Target, form: Form, clock: Callable[[], int]
-) -> tuple[Watch, Stream]:
+) -> tuple[Watch, StreamedAnswer]:
     """A watch as the request asks for it, and what it sends."""
     check_list_options(request, is_watch=True)
     version, fault = request.version()
@@ -218,4 +218,4 @@ def watch(
     timeout_s = request.number("timeoutSeconds") or TIMEOUT_SECONDS
     content_type = "application/json"
     pieces = seen.pieces(begin, timeout_s, bookmarks=bookmarks)
-    return seen, Stream(pieces, content_type, seen.when_stalled)
+    return seen, StreamedAnswer(pieces, content_type, seen.when_stalled)

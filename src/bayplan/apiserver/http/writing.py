@@ -46,10 +46,10 @@ from bayplan.store.errors import (
     UNSUPPORTED,
     ApiError,
     BadRequest,
-    Cause,
     Invalid,
     MethodNotAllowed,
     NotFound,
+    StatusCause,
     UnsupportedMediaType,
     field_cause,
 )
@@ -75,7 +75,7 @@ def options_of(request: Request, options_kind: str) -> WriteOptions:
     dry_run = request.query.get("dryRun", "")
     if dry_run not in ("", "All"):
         text = f'Unsupported value: ["{dry_run}"]: supported values: "All"'
-        raise Invalid.options(options_kind, [Cause(UNSUPPORTED, text, "dryRun")])
+        raise Invalid.options(options_kind, [StatusCause(UNSUPPORTED, text, "dryRun")])
     manager = request.query.get("fieldManager") or default_manager(request)
     warnings = [] if request.warnings is None else request.warnings
     return WriteOptions(manager[:_MANAGER_MAX], dry_run=dry_run == "All", user=request.user, warnings=warnings)

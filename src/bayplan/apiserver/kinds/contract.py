@@ -20,7 +20,7 @@ from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.selecting.selectable_fields import NAME_AND_NAMESPACE, SelectableFields
 from bayplan.apiserver.tables.columns import Printer
 from bayplan.apiserver.tables.printers import DEFAULT
-from bayplan.store.errors import Cause
+from bayplan.store.errors import StatusCause
 
 Check: TypeAlias = Callable[[Document, Faults], None]
 """Adds what is wrong with a document that has its defaults."""
@@ -35,7 +35,7 @@ Admission: TypeAlias = Callable[[Resource, Document, Document | None, ClusterVie
 """Admission that only refuses: resource, new, old (None on creation), cluster."""
 
 
-class Step(Enum):
+class ChangeCheck(Enum):
     """One of the checks of a change; upstream does some of them twice, and clients see each fault as often."""
 
     METADATA = "metadata of the new document beside the old one's"
@@ -81,13 +81,13 @@ class Kind:
     """Replaces `check` on a change; without one, a change is checked as a creation is."""
     immutable: Comparison | None = None
     """Checked on a change, after everything else."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ChangeCheck, ...] = ()
     """What is checked on a change, in order; usually metadata, `check_update` or else `check`, and `immutable`."""
     subresources: Mapping[str, Comparison] = field(default_factory=dict)
     """Checks of writes to subresources, by name."""
     warn: Warnings | None = None
     """Asked about valid documents on a write to the object itself."""
-    allocate: Callable[[Document, Document | None, ClusterView], list[Cause]] | None = None
+    allocate: Callable[[Document, Document | None, ClusterView], list[StatusCause]] | None = None
     """Reserves addresses and ports of a new document, or one that replaces another, before it is checked."""
     admit: Admission | None = None
     """Admission on a write to the object itself, after validation."""

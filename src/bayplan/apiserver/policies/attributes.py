@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from bayplan.apiserver.registry.users import ADMIN, User
+from bayplan.apiserver.registry.users import ADMIN, UserInfo
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 
@@ -27,7 +27,7 @@ class Attributes(NamedTuple):
     old: Document | None = None
     """None when something is created."""
     subresource: str = ""
-    user: User = ADMIN
+    user: UserInfo = ADMIN
     dry_run: bool = False
     manager: str = ""
 

@@ -6,7 +6,14 @@ from typing import Any, Final
 
 from bayplan.apiserver.admitting.cluster import NAMESPACES, ClusterView
 from bayplan.apiserver.policies.attributes import Attributes
-from bayplan.apiserver.policies.expressions import MATCH_BUDGET, Compiler, Declared, EvaluationError, OutOfBudget, Scene
+from bayplan.apiserver.policies.expressions import (
+    MATCH_BUDGET,
+    Activation,
+    Compiler,
+    Declared,
+    EvaluationError,
+    OutOfBudget,
+)
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 
@@ -44,8 +51,8 @@ class Policy:
             raise EvaluationError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
         return not faults
 
-    def scene(self, values: dict[str, Any], budget: int) -> Scene:
-        return Scene(values, self.compiler.variables, budget)
+    def scene(self, values: dict[str, Any], budget: int) -> Activation:
+        return Activation(values, self.compiler.variables, budget)
 
 
 def values_of(

@@ -1,8 +1,8 @@
 """Expressions of policies: compiled once, evaluated for each write.
 
 A `Compiler` knows what the expressions of one policy may refer to (`object`, `request`, `variables.…`), and gives each
-as an `Expression`, with what is wrong with it if it does not compile. A `Scene` holds the values for one write and the
-budget that evaluations draw on. Upstream: apiserver/pkg/admission/plugin/cel (v1.36).
+as an `Expression`, with what is wrong with it if it does not compile. An `Activation` holds the values for one write
+and the budget that evaluations draw on. Upstream: apiserver/pkg/admission/plugin/cel (v1.36).
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _declare_namespace(types: ObjectTypes) -> str:
     return types.declare("kubernetes_Namespace", fields)
 
 
-class Scene:
+class Activation:
     """What expressions see of one write, and what they may still cost."""
 
     def __init__(self, values: Mapping[str, Any], variables: Mapping[str, Expression], budget: int = BUDGET) -> None:
@@ -222,5 +222,5 @@ class Scene:
         return value
 
 
-def _finder(scene: Scene, name: str, expression: Expression) -> Callable[[], Any]:
+def _finder(scene: Activation, name: str, expression: Expression) -> Callable[[], Any]:
     return lambda: scene.variable(name, expression)

@@ -23,7 +23,7 @@ from bayplan.apiserver.policies.validating import Denial, ValidatingPolicy, Verd
 from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
 from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document
-from bayplan.store.errors import Cause, Forbidden, NotFound
+from bayplan.store.errors import Forbidden, NotFound, StatusCause
 
 GROUP: Final = "admissionregistration.k8s.io"
 VALIDATING: Final = built_in(GROUP, "validatingadmissionpolicies")
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 PolicyT = TypeVar("PolicyT", bound=Policy)
 
 
-class Cluster(ClusterView, Protocol):
+class PolicySources(ClusterView, Protocol):
     """Where policies, parameters and namespaces are, and which resources there are."""
 
     def resources(self) -> Iterable[Resource]:
@@ -81,7 +81,7 @@ class _Refusal(NamedTuple):
 class Policies:
     """The policies of a cluster."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: PolicySources) -> None:
         self._cluster = cluster
         self._compiled: dict[tuple[str, str], tuple[str, Policy]] = {}
 
@@ -248,7 +248,7 @@ def _denied(attributes: Attributes, policy: Policy, binding: Document | None, de
     if binding is not None:
         by += f" with binding '{_name(binding)}'"
     message, reason = f"{by} denied request: {denial.message}", denial.reason or "Invalid"
-    error = Forbidden.because(attributes.resource, attributes.shown_name, message, [Cause("", message, "")])
+    error = Forbidden.because(attributes.resource, attributes.shown_name, message, [StatusCause("", message, "")])
     error.reason, error.code = reason, _CODES.get(reason, 422)
     return error
 
@@ -275,7 +275,7 @@ class Mutation:
     def __init__(
         self,
         invocations: Callable[[Attributes, list[_Refusal]], list[_Invocation]],
-        cluster: Cluster,
+        cluster: PolicySources,
         attributes: Attributes,
     ) -> None:
         self._invocations = invocations
@@ -345,7 +345,7 @@ class Mutation:
         if not refusals:
             return
         messages = [_refusal_text(one) for one in refusals]
-        causes = [Cause("", message, "") for message in messages]
+        causes = [StatusCause("", message, "") for message in messages]
         attributes = self._attributes
         error = Forbidden.because(attributes.resource, attributes.shown_name, "", causes)
         error.message, error.args = messages[0], (messages[0],)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from bayplan.apiserver.policies.conditions import Policy
-from bayplan.apiserver.policies.expressions import BUDGET, EvaluationError, Expression, OutOfBudget, Scene
+from bayplan.apiserver.policies.expressions import BUDGET, Activation, EvaluationError, Expression, OutOfBudget
 from bayplan.apiserver.storage.entries import Document
 
 _MESSAGE_BYTES_MAX: Final = 5 * 1024
@@ -69,7 +69,7 @@ class ValidatingPolicy(Policy):
     def _denied_by(self, error: EvaluationError, position: int) -> tuple[Denial, ...]:
         return () if self.ignores_failures else (Denial(str(error), "", position),)
 
-    def _denials(self, scene: Scene) -> tuple[Denial, ...]:
+    def _denials(self, scene: Activation) -> tuple[Denial, ...]:
         denials: list[Denial] = []
         for position, (validation, expression, message) in enumerate(self._validations):
             try:
@@ -83,7 +83,7 @@ class ValidatingPolicy(Policy):
         return tuple(denials)
 
     @staticmethod
-    def _message(validation: Document, expression: Expression | None, scene: Scene) -> str:
+    def _message(validation: Document, expression: Expression | None, scene: Activation) -> str:
         made: Any = ""
         if expression is not None:
             try:
@@ -97,7 +97,7 @@ class ValidatingPolicy(Policy):
             return text
         return (validation.get("message") or "").strip() or f"failed expression: {validation['expression'].strip()}"
 
-    def _audited(self, scene: Scene) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    def _audited(self, scene: Activation) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
         """Annotations with their values, and what went wrong."""
         made: list[tuple[str, str]] = []
         failures: list[str] = []

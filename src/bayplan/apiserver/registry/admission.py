@@ -22,7 +22,7 @@ from bayplan.apiserver.admitting.plugins.switchable import complete_new
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_common_metadata, check_metadata, check_metadata_update
 from bayplan.apiserver.admitting.wire_form import empty_as_null, in_wire_form
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.kinds.served import kind_of
 from bayplan.apiserver.registry.gates import OPEN, Gate
 from bayplan.apiserver.registry.options import WriteOptions
@@ -30,7 +30,7 @@ from bayplan.apiserver.registry.preparing import prepare_create, prepare_update
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.store.arriving import VERSION_ON_CREATE
-from bayplan.store.errors import BadRequest, Cause, InternalError, Invalid
+from bayplan.store.errors import BadRequest, InternalError, Invalid, StatusCause
 
 Own: TypeAlias = Callable[[Document], Document]
 ALONE: Final = WriteOptions()
@@ -169,22 +169,26 @@ def _faults_of_change(kind: Kind, new: Document, old: Document, subresource: str
         if subresource in kind.subresources:
             kind.subresources[subresource](new, old, faults)
         return faults
-    usual = (Step.METADATA, Step.CHECK if kind.check_update is None else Step.UPDATE, Step.IMMUTABLE)
+    usual = (
+        ChangeCheck.METADATA,
+        ChangeCheck.CHECK if kind.check_update is None else ChangeCheck.UPDATE,
+        ChangeCheck.IMMUTABLE,
+    )
     for step in kind.steps or usual:
         _take_step(step, kind, new, old, faults)
     return faults
 
 
-def _take_step(step: Step, kind: Kind, new: Document, old: Document, faults: Faults) -> None:
-    if step is Step.METADATA:
+def _take_step(step: ChangeCheck, kind: Kind, new: Document, old: Document, faults: Faults) -> None:
+    if step is ChangeCheck.METADATA:
         check_metadata_update(new["metadata"], old["metadata"], faults)
-    if step is Step.NEW:
+    if step is ChangeCheck.NEW:
         check_metadata(new["metadata"], faults, namespaced="namespace" in old["metadata"], rule=kind.name_rule)
-    if step in (Step.NEW, Step.CHECK) and kind.check is not None:
+    if step in (ChangeCheck.NEW, ChangeCheck.CHECK) and kind.check is not None:
         kind.check(new, faults)
-    if step is Step.UPDATE and kind.check_update is not None:
+    if step is ChangeCheck.UPDATE and kind.check_update is not None:
         kind.check_update(new, old, faults)
-    if step is Step.IMMUTABLE and kind.immutable is not None:
+    if step is ChangeCheck.IMMUTABLE and kind.immutable is not None:
         kind.immutable(new, old, faults)
 
 
@@ -208,7 +212,7 @@ def _store_empty_as_null(resource: Resource, made: Document) -> None:
         empty_as_null(made, described.name)
 
 
-def _refuse(resource: Resource, document: Document, causes: list[Cause]) -> None:
+def _refuse(resource: Resource, document: Document, causes: list[StatusCause]) -> None:
     if causes:
         # Events of both groups are one kind to the server, which calls it by its old group.
         named = EVENTS if resource.group == "events.k8s.io" else resource

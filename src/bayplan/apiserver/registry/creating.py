@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable
 
 from bayplan.apiserver.registry.documents import is_custom, metadata_of, with_metadata
-from bayplan.apiserver.registry.users import User
+from bayplan.apiserver.registry.users import UserInfo
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.timestamps import format_time
@@ -47,7 +47,7 @@ def named(document: Document, number: int, is_taken: Callable[[str], bool]) -> D
     return with_metadata(document, name=name)
 
 
-def requested_by(user: User, resource: Resource, document: Document) -> Document:
+def requested_by(user: UserInfo, resource: Resource, document: Document) -> Document:
     """A request for a certificate with who asks for it; other documents as they are."""
     # Upstream: pkg/registry/certificates/certificates/strategy.go PrepareForCreate (v1.36).
     if resource.kind != "CertificateSigningRequest":

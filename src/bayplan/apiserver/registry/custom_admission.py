@@ -10,7 +10,7 @@ from bayplan.apiserver.custom_resources.versions import CustomVersion
 from bayplan.apiserver.registry.gates import OPEN, Gate
 from bayplan.apiserver.registry.generations import counted
 from bayplan.apiserver.storage.entries import Document
-from bayplan.store.errors import Cause, Invalid
+from bayplan.store.errors import Invalid, StatusCause
 
 
 def admit_new_custom(version: CustomVersion, document: Document, cluster: ClusterView, gate: Gate = OPEN) -> Document:
@@ -39,6 +39,6 @@ def admit_custom_update(
     return counted(old, new, version.resource)
 
 
-def _refuse(version: CustomVersion, document: Document, causes: list[Cause]) -> None:
+def _refuse(version: CustomVersion, document: Document, causes: list[StatusCause]) -> None:
     if causes:
         raise Invalid.of(version.resource, document["metadata"].get("name", ""), causes)

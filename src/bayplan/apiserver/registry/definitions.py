@@ -15,11 +15,11 @@ from bayplan.apiserver.patching.server_side_apply.scopes import Scope, custom_sc
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.scaling import ScalePaths
 from bayplan.apiserver.schema.openapi_custom import custom_definitions
-from bayplan.apiserver.schema.openapi_schemas import Form
+from bayplan.apiserver.schema.openapi_schemas import SchemaDialect
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.selecting.selectable_fields import SelectableFields
 from bayplan.apiserver.storage.entries import Document, Entry
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.apiserver.tables.columns import Printer
 from bayplan.model.watch_types import DELETED
 
@@ -38,7 +38,7 @@ class Definitions:
 
     # Following the definitions.
 
-    def follow(self, change: Change) -> None:
+    def follow(self, change: DocumentChange) -> None:
         """Serves what a definition says once it is stored, and no longer once it is gone."""
         if change.resource != CUSTOM_RESOURCE_DEFINITIONS:
             return
@@ -109,7 +109,7 @@ class Definitions:
             _steps(paths.get("labelSelectorPath", "")),
         )
 
-    def openapi(self, form: Form, api_version: str = "") -> dict[str, Any]:
+    def openapi(self, form: SchemaDialect, api_version: str = "") -> dict[str, Any]:
         """The schemas of custom kinds, of one version or of all, as OpenAPI documents have them."""
         found: dict[str, Any] = {}
         for version in [*self._versions.values()]:

@@ -17,7 +17,7 @@ from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.structs import Struct
-from bayplan.store.deleting import Request, may_go, outcome_of
+from bayplan.store.deleting import DeleteOptions, may_go, outcome_of
 from bayplan.store.rules import RULES
 
 _SEEN_AS_STRUCTS: Final = frozenset({"pods", "namespaces"})
@@ -40,7 +40,7 @@ class _Rules:
         self.orphans_by_default = info is not None and RULES[info.kind].orphans_by_default
 
 
-def outcome(document: Document, request: Request, resource: Resource, now: int) -> tuple[Document, bool]:
+def outcome(document: Document, request: DeleteOptions, resource: Resource, now: int) -> tuple[Document, bool]:
     """The document as it is to be stored, itself when it stays as it is, and whether it goes thereafter."""
     obj = _seen(document, resource)
     left, goes = outcome_of(obj, request, _Rules(resource), now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bayplan.apiserver.registry.users import ADMIN, User
+from bayplan.apiserver.registry.users import ADMIN, UserInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,6 @@ class WriteOptions:
     dry_run: bool = False
     trusted: bool = False
     """Written by this cluster's own controllers: neither validated nor held against quotas again."""
-    user: User = ADMIN
+    user: UserInfo = ADMIN
     warnings: list[str] = field(default_factory=list)
     """Collects what the writer is to be warned of."""

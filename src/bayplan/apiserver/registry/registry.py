@@ -40,7 +40,7 @@ from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.timestamps import format_time
 from bayplan.store import pods
-from bayplan.store.deleting import Request
+from bayplan.store.deleting import DeleteOptions
 from bayplan.store.errors import AlreadyExists, Conflict, NotFound
 
 Wish: TypeAlias = Callable[[Document], Document]
@@ -301,7 +301,7 @@ class Registry:
         resource: Resource,
         namespace: str,
         name: str,
-        request: Request,
+        request: DeleteOptions,
         now: int,
         options: WriteOptions = _TRUSTED,
     ) -> Deleted:
@@ -355,7 +355,7 @@ class Registry:
         made = completed(PODS, entry.document, made, format_time(now), self)
         return self._write(PODS, entry, made, options, now)
 
-    def evict(self, namespace: str, name: str, request: Request, options: WriteOptions, now: int) -> None:
+    def evict(self, namespace: str, name: str, request: DeleteOptions, options: WriteOptions, now: int) -> None:
         """Deletes the pod if its disruption budget allows that."""
         entry = self.entry(PODS, namespace, name)
         pod = self._pod(namespace, name)

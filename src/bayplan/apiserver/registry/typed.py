@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from bayplan.apiserver.storage.entries import Document, Entry
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.controllers.ownership import TEMPLATE_HASH
 from bayplan.model.kinds import KINDS, KindInfo, Object
 from bayplan.model.pod import PodTemplateSpec
@@ -55,7 +55,7 @@ def narrow_document(obj: Any) -> Document:
     return document
 
 
-def _following(old: Object | None, change: Change, info: KindInfo) -> Any:
+def _following(old: Object | None, change: DocumentChange, info: KindInfo) -> Any:
     """The struct of the new document, with the parts of the old one that did not change: controllers go by that."""
     new: Any = narrow(change.new.document, info)
     if old is not None and change.old is not None:
@@ -95,7 +95,7 @@ class TypedContent:
             obj = _with_fingerprint(narrow(entry.document, info), entry.document)
             self._apply(WatchEvent("ADDED", info.kind, None, obj, self.log.resource_version + 1, self.now))
 
-    def prepare(self, change: Change) -> None:
+    def prepare(self, change: DocumentChange) -> None:
         """Sees the document as a struct before it is stored; raises BadRequest if that is not possible."""
         self._prepared = None
         info = MODELED.get(change.resource)
@@ -107,7 +107,7 @@ class TypedContent:
             return
         self._prepared = WatchEvent(change.type, info.kind, old, new, self.log.resource_version + 1, self.now)
 
-    def follow(self, _change: Change) -> None:
+    def follow(self, _change: DocumentChange) -> None:
         """Makes the change that was prepared, once it is stored."""
         if self._prepared is not None:
             self._apply(self._prepared)

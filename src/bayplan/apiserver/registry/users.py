@@ -9,7 +9,7 @@ AUTHENTICATED: Final = "system:authenticated"
 _ACCOUNTS: Final = "system:serviceaccounts"
 
 
-class User(NamedTuple):
+class UserInfo(NamedTuple):
     """An identity as reviews show it."""
 
     name: str
@@ -28,9 +28,9 @@ class User(NamedTuple):
         return {field: value for field, value in fields.items() if value}
 
 
-ADMIN: Final = User("admin", "admin", ("system:masters", AUTHENTICATED))
+ADMIN: Final = UserInfo("admin", "admin", ("system:masters", AUTHENTICATED))
 
 
-def service_account(namespace: str, name: str, uid: str, extra: Mapping[str, tuple[str, ...]]) -> User:
+def service_account(namespace: str, name: str, uid: str, extra: Mapping[str, tuple[str, ...]]) -> UserInfo:
     groups = (_ACCOUNTS, f"{_ACCOUNTS}:{namespace}", AUTHENTICATED)
-    return User(f"system:serviceaccount:{namespace}:{name}", uid, groups, extra)
+    return UserInfo(f"system:serviceaccount:{namespace}:{name}", uid, groups, extra)

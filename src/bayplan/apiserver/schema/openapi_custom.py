@@ -6,7 +6,7 @@ either version. OpenAPI 2 knows less: what it cannot say is left out, so that it
 
 from typing import Any
 
-from bayplan.apiserver.schema.openapi_schemas import V2, Form, Schema, reference
+from bayplan.apiserver.schema.openapi_schemas import V2, Schema, SchemaDialect, reference
 from bayplan.apiserver.schema.openapi_types import custom_definition_name
 from bayplan.apiserver.schema.resources import Resource
 
@@ -19,7 +19,7 @@ _NOT_IN_V2 = frozenset({"allOf", "anyOf", "default", "not", "nullable", "oneOf"}
 _FREE_FORM = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource")
 
 
-def custom_definitions(resource: Resource, schema: Schema | None, form: Form) -> dict[str, Schema]:
+def custom_definitions(resource: Resource, schema: Schema | None, form: SchemaDialect) -> dict[str, Schema]:
     """Definitions of the resource's kind and of its list, by name; without a schema an object may hold anything."""
     name = custom_definition_name(resource.group, resource.version, resource.kind)
     list_name = custom_definition_name(resource.group, resource.version, resource.list_kind)
@@ -36,7 +36,7 @@ def custom_definitions(resource: Resource, schema: Schema | None, form: Form) ->
     }
 
 
-def _kind_schema(schema: Schema | None, form: Form) -> Schema:
+def _kind_schema(schema: Schema | None, form: SchemaDialect) -> Schema:
     if schema is None or (form is V2 and any(schema.get(extension) for extension in _FREE_FORM)):
         return {"type": "object"}
     published = _as_v2(schema) if form is V2 else dict(schema)
@@ -44,7 +44,7 @@ def _kind_schema(schema: Schema | None, form: Form) -> Schema:
     return {**published, "type": "object", "properties": properties}
 
 
-def _head(meta_type: str, form: Form) -> dict[str, Schema]:
+def _head(meta_type: str, form: SchemaDialect) -> dict[str, Schema]:
     return {
         "apiVersion": _API_VERSION,
         "kind": _KIND,

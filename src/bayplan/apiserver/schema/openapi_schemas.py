@@ -56,7 +56,7 @@ _SPECIAL_SCHEMAS: dict[str, Schema] = {
 }
 
 
-class Form(msgspec.Struct, frozen=True):
+class SchemaDialect(msgspec.Struct, frozen=True):
     """What differs between OpenAPI 2 and 3."""
 
     reference_prefix: str
@@ -64,12 +64,12 @@ class Form(msgspec.Struct, frozen=True):
     special_schemas: dict[str, Schema]
 
 
-V2 = Form(
+V2 = SchemaDialect(
     "#/definitions/",
     False,
     _SPECIAL_SCHEMAS | {"IntOrString": {"type": "string", "format": "int-or-string"}, "Quantity": {"type": "string"}},
 )
-V3 = Form(
+V3 = SchemaDialect(
     "#/components/schemas/",
     True,
     _SPECIAL_SCHEMAS
@@ -87,11 +87,11 @@ def definition_name(type_name: str) -> str:
     return f"{_PACKAGES.get(type_name.partition('.')[0], 'io.k8s.api')}.{type_name}"
 
 
-def reference(type_name: str, form: Form) -> Schema:
+def reference(type_name: str, form: SchemaDialect) -> Schema:
     return {"$ref": form.reference_prefix + definition_name(type_name)}
 
 
-def schemas(type_names: Iterable[str], form: Form) -> dict[str, Schema]:
+def schemas(type_names: Iterable[str], form: SchemaDialect) -> dict[str, Schema]:
     """The schemas of these types and of all they refer to."""
     waiting = list(type_names)
     found: dict[str, Schema] = {}
@@ -113,7 +113,7 @@ def _is_reference(type_name: str) -> bool:
     return type_name not in _SCALARS and type_name != "ExtraValue"
 
 
-def _message_schema(whole: Message, form: Form) -> Schema:
+def _message_schema(whole: Message, form: SchemaDialect) -> Schema:
     required = [field.name for field in whole.fields.values() if field.required]
     kinds = _kinds(whole)
     return {
@@ -127,7 +127,7 @@ def _message_schema(whole: Message, form: Form) -> Schema:
     }
 
 
-def _properties(whole: Message, form: Form) -> dict[str, Schema]:
+def _properties(whole: Message, form: SchemaDialect) -> dict[str, Schema]:
     properties = {}
     for name in sorted(whole.fields):
         field = whole.fields[name]
@@ -135,7 +135,7 @@ def _properties(whole: Message, form: Form) -> dict[str, Schema]:
     return properties
 
 
-def _field_schema(field: Field, form: Form) -> Schema:
+def _field_schema(field: Field, form: SchemaDialect) -> Schema:
     item = _item_schema(field, form)
     if field.container == "list":
         return {"type": "array", "items": item}
@@ -144,7 +144,7 @@ def _field_schema(field: Field, form: Form) -> Schema:
     return item
 
 
-def _item_schema(field: Field, form: Form) -> Schema:
+def _item_schema(field: Field, form: SchemaDialect) -> Schema:
     """The schema of a field's value, or of its items."""
     if field.type == "ExtraValue":
         return {"type": "array", "items": _SCALARS["string"] | ({"default": ""} if form.has_defaults else {})}

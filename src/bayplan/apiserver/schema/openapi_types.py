@@ -2,7 +2,7 @@
 
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.openapi_operations import Operation
-from bayplan.apiserver.schema.openapi_schemas import Form, Schema, reference
+from bayplan.apiserver.schema.openapi_schemas import Schema, SchemaDialect, reference
 
 
 def types_of(operation: Operation) -> list[str]:
@@ -11,7 +11,7 @@ def types_of(operation: Operation) -> list[str]:
     return [name for name in names if name is not None]
 
 
-def kind_reference(operation: Operation, kind: str, form: Form) -> Schema:
+def kind_reference(operation: Operation, kind: str, form: SchemaDialect) -> Schema:
     type_name = _type_name(operation, kind)
     if type_name is not None:
         return reference(type_name, form)

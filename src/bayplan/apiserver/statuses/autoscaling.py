@@ -30,7 +30,7 @@ class NoMetricError(Exception):
     """Nothing can be proposed; `args` are reason and message."""
 
 
-class Proposal(NamedTuple):
+class MetricProposal(NamedTuple):
     """What one metric asks for."""
 
     replicas: int
@@ -48,7 +48,7 @@ class _Group(NamedTuple):
     missing: list[Document]
 
 
-def proposal_of(metric: Document, pods: Sequence[Document], replicas: int) -> Proposal:
+def proposal_of(metric: Document, pods: Sequence[Document], replicas: int) -> MetricProposal:
     """What the metric asks for, given so many replicas; raises NoMetricError."""
     kind = metric.get("type", "")
     if kind != "Resource" or metric["resource"].get("name") not in _KNOWN:
@@ -69,7 +69,7 @@ def proposal_of(metric: Document, pods: Sequence[Document], replicas: int) -> Pr
     else:
         wished = _replicas(group, resource, replicas, average=parse_quantity(target.get("averageValue", "0")))
         measured, words = {"averageValue": average}, f"{resource} resource"
-    return Proposal(wished, words, {"type": "Resource", "resource": {"name": resource, "current": measured}})
+    return MetricProposal(wished, words, {"type": "Resource", "resource": {"name": resource, "current": measured}})
 
 
 def _usage(group: _Group) -> int:

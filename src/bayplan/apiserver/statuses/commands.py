@@ -20,14 +20,14 @@ _SCRIPT: Final = re.compile(
 )
 
 
-class Outcome(NamedTuple):
+class ProcessEnd(NamedTuple):
     """When and how a process ends."""
 
     seconds: float
     exit_code: int
 
 
-def outcome_of(container: Document) -> Outcome | None:
+def outcome_of(container: Document) -> ProcessEnd | None:
     """How the container ends; None if that is not known."""
     words = [*(container.get("command") or ()), *(container.get("args") or ())]
     if not container.get("command"):
@@ -40,15 +40,15 @@ def outcome_of(container: Document) -> Outcome | None:
     return None
 
 
-def _outcome_of_script(script: str) -> Outcome | None:
+def _outcome_of_script(script: str) -> ProcessEnd | None:
     found = _SCRIPT.fullmatch(script)
     if found is None or not script.strip():
         return None
     code = 1 if found["last"] == "false" else int(found["code"] or 0) % 256
-    return Outcome(float(found["seconds"] or 0), code)
+    return ProcessEnd(float(found["seconds"] or 0), code)
 
 
-class PodOutcome(NamedTuple):
+class PodEnd(NamedTuple):
     """When and how all containers of a pod have ended."""
 
     seconds: float
@@ -62,7 +62,7 @@ def is_restarted(container: Document, exit_code: int, pod_policy: str) -> bool:
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
 
 
-def pod_outcome(pod: Document) -> PodOutcome | None:
+def pod_outcome(pod: Document) -> PodEnd | None:
     """How the pod ends by itself; None if some container runs on, or would be started again."""
     spec = pod["spec"]
     seconds, codes = 0.0, {}
@@ -73,7 +73,7 @@ def pod_outcome(pod: Document) -> PodOutcome | None:
         seconds = max(seconds, outcome.seconds)
         if outcome.exit_code:
             codes[container["name"]] = outcome.exit_code
-    return PodOutcome(seconds, codes)
+    return PodEnd(seconds, codes)
 
 
 def initialization_of(pod: Document) -> Initialization | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from bayplan.apiserver.statuses.commands import Outcome, initialization_of, is_restarted, outcome_of, pod_outcome
+from bayplan.apiserver.statuses.commands import ProcessEnd, initialization_of, is_restarted, outcome_of, pod_outcome
 from bayplan.apiserver.statuses.pods import (
     container_id_of,
     dated,
@@ -39,7 +39,7 @@ class _Course(NamedTuple):
 
     field: str
     container: Document
-    outcome: Outcome
+    outcome: ProcessEnd
     is_restarted: bool
 
 

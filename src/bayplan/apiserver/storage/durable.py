@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bayplan.apiserver.storage.entries import Document, Entry, decode_json
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.watch_types import DELETED
 from bayplan.store.errors import InternalError
 
@@ -134,7 +134,7 @@ class StateFile:
             with suppress(sqlite3.OperationalError):
                 self._database.executescript("PRAGMA auto_vacuum=INCREMENTAL; VACUUM;")
 
-    def write(self, change: Change) -> None:
+    def write(self, change: DocumentChange) -> None:
         """Returns once the change would survive the process; raises InternalError if it would not."""
         try:
             self._write(change)
@@ -143,7 +143,7 @@ class StateFile:
                 self._database.execute("ROLLBACK")
             raise InternalError(f"{self._path} cannot be written: {error}") from error
 
-    def _write(self, change: Change) -> None:
+    def _write(self, change: DocumentChange) -> None:
         execute, new = self._database.execute, change.new
         execute("BEGIN")
         execute(_WRITE, (new.version, new.json))
@@ -187,7 +187,7 @@ class StateFile:
             for resource, namespace, name, version, document in self._database.execute(_OBJECTS):
                 yield resource, Entry(namespace, name, decode_json(document), version)
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Iterator[DocumentChange]:
         """Those that are still there, oldest first. Raises InvalidState."""
         with self._readable():
             last = None
@@ -195,7 +195,7 @@ class StateFile:
                 if last is not None and version != last + 1:
                     raise ValueError(f"the change after version {last} is missing")
                 old = None if old_version is None else _entry(decode_json(before), old_version)
-                yield Change(change_type, resource, old, _entry(decode_json(after), version))
+                yield DocumentChange(change_type, resource, old, _entry(decode_json(after), version))
                 last = version
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from bayplan.store.log import DEFAULT_CAPACITY
 BYTES_MAX = 32 * 1024 * 1024
 
 
-class Change:
+class DocumentChange:
     """One write: what was stored before (None when new), and what is now (as it was last, when it is gone)."""
 
     __slots__ = ("_lines", "new", "old", "resource", "type", "version")
@@ -50,13 +50,13 @@ def watch_line(event_type: str, body: bytes) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (event_type.encode(), body)
 
 
-class WatchLog:
+class DocumentLog:
     """The last changes: at most `capacity` of them, and `bytes_max` of JSON, but always the last one."""
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY, bytes_max: int = BYTES_MAX) -> None:
         self._capacity = capacity
         self._bytes_max = bytes_max
-        self._changes: list[Change] = []
+        self._changes: list[DocumentChange] = []
         self._bytes = 0
         self.version = 0
         self.expired = 0
@@ -66,7 +66,7 @@ class WatchLog:
         """Begins with the version after this one; for a log that has no changes yet."""
         self.version = self.expired = version
 
-    def append(self, change: Change) -> None:
+    def append(self, change: DocumentChange) -> None:
         assert change.version == self.version + 1
         self._changes.append(change)
         self._bytes += len(change.new.body)
@@ -84,7 +84,7 @@ class WatchLog:
         del changes[:count]
         self.expired += count
 
-    def since(self, version: int) -> Sequence[Change]:
+    def since(self, version: int) -> Sequence[DocumentChange]:
         """Every change after that version, oldest first."""
         if version < self.expired:
             raise Gone.too_old(version, self.expired)

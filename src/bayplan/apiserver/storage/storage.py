@@ -11,24 +11,24 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeAlias
 
 from bayplan.apiserver.storage.entries import Document, Entry, object_key
-from bayplan.apiserver.storage.log import BYTES_MAX, Change, WatchLog
+from bayplan.apiserver.storage.log import BYTES_MAX, DocumentChange, DocumentLog
 from bayplan.model.watch_types import ADDED, DELETED, MODIFIED
 from bayplan.store.log import DEFAULT_CAPACITY
 
-Follower: TypeAlias = Callable[[Change], None]
+Follower: TypeAlias = Callable[[DocumentChange], None]
 
 
 class Durable(Protocol):
     """Keeps changes beyond the life of the process."""
 
-    def write(self, change: Change) -> None:
+    def write(self, change: DocumentChange) -> None:
         """Returns once the change would survive the process."""
 
     def expire(self, through: int) -> None:
         """Forgets the changes up to this version, now or later."""
 
 
-def _nothing_to_prepare(_change: Change) -> None:
+def _nothing_to_prepare(_change: DocumentChange) -> None:
     """For a storage that nobody has a say in."""
 
 
@@ -42,7 +42,7 @@ class Storage:
         log_bytes_max: int = BYTES_MAX,
         durable: Durable | None = None,
     ) -> None:
-        self.log = WatchLog(log_capacity, log_bytes_max)
+        self.log = DocumentLog(log_capacity, log_bytes_max)
         self.prepare: Follower = _nothing_to_prepare
         """Sees a change before it is made; what it raises keeps the change from being made."""
         self._durable = durable
@@ -57,7 +57,7 @@ class Storage:
         """Of the newest write."""
         return self.log.version
 
-    def restore(self, entries: Iterable[tuple[str, Entry]], changes: Iterable[Change]) -> None:
+    def restore(self, entries: Iterable[tuple[str, Entry]], changes: Iterable[DocumentChange]) -> None:
         """Starts from what an earlier process left."""
         for resource, entry in entries:
             self._entries.setdefault(resource, {})[entry.key] = entry
@@ -138,7 +138,7 @@ class Storage:
         metadata = {**document["metadata"], "resourceVersion": str(version)}
         stamped = {**document, "metadata": metadata}
         entry = Entry(metadata.get("namespace", ""), metadata["name"], stamped, version)
-        change = Change(change_type, resource, old, entry)
+        change = DocumentChange(change_type, resource, old, entry)
         self.prepare(change)
         if self._durable is not None:
             self._durable.write(change)
@@ -150,7 +150,7 @@ class Storage:
         _slim(change)
         return entry
 
-    def _apply(self, change: Change) -> None:
+    def _apply(self, change: DocumentChange) -> None:
         stored = self._entries.setdefault(change.resource, {})
         if change.type == DELETED:
             del stored[change.new.key]
@@ -159,13 +159,13 @@ class Storage:
         if change.type != MODIFIED:
             self._sorted.pop(change.resource, None)
 
-    def _pass_on(self, change: Change) -> None:
+    def _pass_on(self, change: DocumentChange) -> None:
         followers: Sequence[Follower] = self._followers.get(change.resource, ())
         for follower in (*followers, *self._followers_of_all):
             follower(change)
 
 
-def _slim(change: Change) -> None:
+def _slim(change: DocumentChange) -> None:
     """What is only in the log from now on is kept as JSON, once everyone who follows it has seen it."""
     change.drop_lines()
     if change.old is not None:

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
-from bayplan.controllers.autoscaling.consolidation import VALIDATED_AFTER_NS, Command, Consolidation
+from bayplan.controllers.autoscaling.consolidation import VALIDATED_AFTER_NS, Command, Consolidator
 from bayplan.controllers.autoscaling.machines import Machine, Machines
 from bayplan.controllers.autoscaling.picture import Picture, was_refused
 from bayplan.controllers.autoscaling.provisioning import provision
 from bayplan.controllers.autoscaling.removing import Removals, removal_taint
 from bayplan.controllers.autoscaling.scale_down import ScaleDown
 from bayplan.controllers.autoscaling.scale_up import scale_up
-from bayplan.controllers.autoscaling.settings import Pool, Settings
+from bayplan.controllers.autoscaling.settings import ScaledPool, Settings
 from bayplan.controllers.budgets.evicting import is_daemon, is_mirror
 from bayplan.controllers.timers import earliest
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
@@ -79,7 +79,7 @@ class AutoscalerController:
         self._machines = Machines(start_ns)
         self._removals = Removals(self._machines)
         self._down = ScaleDown(self.picture, self._machines, self._removals)
-        self._consolidation = Consolidation(self.picture, self._machines, self._removals)
+        self._consolidation = Consolidator(self.picture, self._machines, self._removals)
         self._specs: dict[str, NodePool] = {}
         self._scan_at = 0
         self._later_at: int | None = None  # when a scan is worth while though nothing happens
@@ -111,7 +111,7 @@ class AutoscalerController:
             self._specs.pop(obj.metadata.name, None)
         else:
             self._specs[obj.metadata.name] = obj
-        self._machines.pools = {name: Pool.of(each, self._settings) for name, each in sorted(self._specs.items())}
+        self._machines.pools = {name: ScaledPool.of(each, self._settings) for name, each in sorted(self._specs.items())}
         if not self._has_begun:
             self._scan_at = now
 

@@ -16,7 +16,7 @@ from bayplan.controllers.autoscaling.machines import Machines
 from bayplan.controllers.autoscaling.picture import Picture
 from bayplan.controllers.autoscaling.provisioning import Rooms, nodes_for
 from bayplan.controllers.autoscaling.removing import Removals
-from bayplan.controllers.autoscaling.settings import Pool, Settings
+from bayplan.controllers.autoscaling.settings import ScaledPool, Settings
 from bayplan.controllers.budgets.evicting import is_daemon, is_mirror
 from bayplan.controllers.workloads.deletion_order import deletion_cost
 from bayplan.model.node_pools import CONSOLIDATION, WHEN_EMPTY
@@ -40,10 +40,10 @@ class Command:
     """Nodes that are to go, and the pool of the node that takes their pods; None if others do."""
 
     names: tuple[str, ...]
-    replacement: Pool | None = None
+    replacement: ScaledPool | None = None
 
 
-class Consolidation:
+class Consolidator:
     """Looks for nodes that need not be there."""
 
     def __init__(self, picture: Picture, machines: Machines, removals: Removals) -> None:
@@ -63,7 +63,7 @@ class Consolidation:
             return None
         return self._several(candidates, settings) or self._single(candidates, settings)
 
-    def settled_at(self, name: str, pool: Pool, changed_at: dict[str, int]) -> int:
+    def settled_at(self, name: str, pool: ScaledPool, changed_at: dict[str, int]) -> int:
         """From when on the node may be looked at: not while pods come and go there, or have yet to come."""
         joined_at = self._machines.joined_at.get(name)
         changed = changed_at.get(name, 0) + pool.consolidate_after_ns
@@ -151,7 +151,7 @@ class Consolidation:
             return None
         return Command(tuple(names), replacement)
 
-    def _is_cheaper(self, replacement: Pool, names: Sequence[str]) -> bool:
+    def _is_cheaper(self, replacement: ScaledPool, names: Sequence[str]) -> bool:
         """Than the nodes together. Of a pool that loses nodes a new one would only be an old one by another name."""
         pools = [pool for name in names if (pool := self._machines.pool_of(name)) is not None]
         names_lost = {pool.name for pool in pools}

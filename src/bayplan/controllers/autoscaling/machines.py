@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from bayplan.controllers.autoscaling.settings import Pool
+from bayplan.controllers.autoscaling.settings import ScaledPool
 from bayplan.controllers.timers import Timers
 from bayplan.model.node import Node
 from bayplan.model.node_pools import POOL_LABEL
@@ -40,7 +40,7 @@ class Machines:
 
     def __init__(self, start_ns: Callable[[int], int]) -> None:
         self._start_ns = start_ns
-        self.pools: dict[str, Pool] = {}
+        self.pools: dict[str, ScaledPool] = {}
         self.pool_names: dict[str, str] = {}
         """Of nodes, by name."""
         self.starting: dict[str, Machine] = {}
@@ -69,7 +69,7 @@ class Machines:
             number = _NUMBER.search(name)
             self._numbers[pool] = max(self._numbers[pool], int(number[1]) if number else 0)
 
-    def pool_of(self, node_name: str) -> Pool | None:
+    def pool_of(self, node_name: str) -> ScaledPool | None:
         return self.pools.get(self.pool_names.get(node_name, ""))
 
     def size(self, pool: str) -> int:
@@ -80,7 +80,7 @@ class Machines:
     def total(self) -> int:
         return len(self.pool_names) + len(self.starting)
 
-    def ask_for(self, pool: Pool, number: int, now: int, *, at_once: bool = False) -> list[Machine]:
+    def ask_for(self, pool: ScaledPool, number: int, now: int, *, at_once: bool = False) -> list[Machine]:
         """So many more."""
         asked = []
         for _ in range(number):
@@ -114,7 +114,7 @@ class Machines:
             with suppress(NotFound):
                 store.delete(ResourceSlice, "", slice_name, now)
 
-    def room(self, pool: Pool, most: int | None) -> int:
+    def room(self, pool: ScaledPool, most: int | None) -> int:
         """How many nodes more it may have, if all pools together may have at most so many."""
         left = pool.max - self.size(pool.name)
         return max(left if most is None else min(left, most - self.total()), 0)

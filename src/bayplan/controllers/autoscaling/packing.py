@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from bayplan.controllers.autoscaling.picture import Picture
-from bayplan.controllers.autoscaling.settings import Pool
+from bayplan.controllers.autoscaling.settings import ScaledPool
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
 from bayplan.core.framework.verdict import CycleError
@@ -25,12 +25,12 @@ _NODES_AT_ONCE_MAX = 1_000  # of one scale-up
 class Option:
     """A pool that helps, and how much."""
 
-    pool: Pool
+    pool: ScaledPool
     nodes: int
     pods: tuple[Pod, ...]
 
 
-def option_of(picture: Picture, pool: Pool, pods: Sequence[Pod], most: int) -> Option | None:
+def option_of(picture: Picture, pool: ScaledPool, pods: Sequence[Pod], most: int) -> Option | None:
     """What at most so many new nodes of the pool would do; None if they would help no pod."""
     packing = _Packing(picture, pool, min(most, _NODES_AT_ONCE_MAX))
     with picture.trial():
@@ -55,13 +55,13 @@ def amounts_of(pods: Sequence[Pod]) -> tuple[int, int]:
     return sum(each.get(CPU_NAME, 0) for each in requests), sum(each.get(MEMORY_NAME, 0) for each in requests)
 
 
-def room_of(pool: Pool) -> tuple[int, int]:
+def room_of(pool: ScaledPool) -> tuple[int, int]:
     """Milli-CPUs and bytes of one node."""
     amounts, _ = allocatable_amounts(pool.template.status.allocatable)
     return amounts.get(CPU_NAME, 0), amounts.get(MEMORY_NAME, 0)
 
 
-def _size(pod: Pod, pool: Pool) -> float:
+def _size(pod: Pod, pool: ScaledPool) -> float:
     """Which share of the node's CPU and memory the pod takes, added up."""
     return sum(part / whole for part, whole in zip(amounts_of([pod]), room_of(pool), strict=True) if whole)
 
@@ -69,7 +69,7 @@ def _size(pod: Pod, pool: Pool) -> float:
 class _Packing:
     """Nodes of one pool as they fill up."""
 
-    def __init__(self, picture: Picture, pool: Pool, most: int) -> None:
+    def __init__(self, picture: Picture, pool: ScaledPool, most: int) -> None:
         self._picture = picture
         self._pool = pool
         self._most = most

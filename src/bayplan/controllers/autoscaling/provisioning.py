@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from bayplan.controllers.autoscaling.machines import Machine, Machines
 from bayplan.controllers.autoscaling.packing import amounts_of, grouped
 from bayplan.controllers.autoscaling.picture import Picture
-from bayplan.controllers.autoscaling.settings import Pool, Settings
+from bayplan.controllers.autoscaling.settings import ScaledPool, Settings
 from bayplan.core.framework.verdict import CycleError
 from bayplan.model.pod import Pod
 
@@ -23,7 +23,7 @@ from bayplan.model.pod import Pod
 class NewNode:
     """A node that would hold these pods."""
 
-    pool: Pool
+    pool: ScaledPool
     pods: tuple[Pod, ...]
 
 
@@ -47,13 +47,13 @@ class Rooms:
         self._left = {name: pool.max - machines.size(name) + names.count(name) for name, pool in machines.pools.items()}
         self._total = None if most is None else most - machines.total() + len(leaving)
 
-    def open(self) -> list[Pool]:
+    def open(self) -> list[ScaledPool]:
         """Pools that may grow."""
         if self._total is not None and self._total <= 0:
             return []
         return [pool for name, pool in self.pools.items() if self._left[name] > 0]
 
-    def take(self, pool: Pool) -> None:
+    def take(self, pool: ScaledPool) -> None:
         self._left[pool.name] -= 1
         if self._total is not None:
             self._total -= 1
@@ -111,13 +111,13 @@ def _next_node(picture: Picture, waiting: Sequence[Pod], rooms: Rooms) -> NewNod
     return None
 
 
-def _held_by(picture: Picture, pool: Pool, pods: Sequence[Pod]) -> tuple[Pod, ...]:
+def _held_by(picture: Picture, pool: ScaledPool, pods: Sequence[Pod]) -> tuple[Pod, ...]:
     """What one node of the pool takes, if it takes the first of them."""
     with picture.trial():
         return _fill(picture, pool, f"{pool.name}-tried", pods)
 
 
-def _fill(picture: Picture, pool: Pool, name: str, pods: Sequence[Pod]) -> tuple[Pod, ...]:
+def _fill(picture: Picture, pool: ScaledPool, name: str, pods: Sequence[Pod]) -> tuple[Pod, ...]:
     picture.add_node(pool.node(name), slices=pool.slices(name))
     taken: list[Pod] = []
     refused: set[int] = set()  # shapes

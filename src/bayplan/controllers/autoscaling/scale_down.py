@@ -15,7 +15,7 @@ from bayplan.controllers.autoscaling.drainability import BudgetsLeft, drainable
 from bayplan.controllers.autoscaling.machines import Machines
 from bayplan.controllers.autoscaling.picture import Picture
 from bayplan.controllers.autoscaling.removing import Removals
-from bayplan.controllers.autoscaling.settings import Pool, Settings
+from bayplan.controllers.autoscaling.settings import ScaledPool, Settings
 from bayplan.controllers.budgets.evicting import is_daemon
 from bayplan.core.columns.resources import CPU, MEMORY
 from bayplan.model.node import Node
@@ -75,7 +75,7 @@ class ScaleDown:
         ]
         return min([*ripe, *self._not_before.values()], default=None)
 
-    def _can_shrink(self, pool: Pool) -> bool:
+    def _can_shrink(self, pool: ScaledPool) -> bool:
         return self._machines.size(pool.name) - self._removals.leaving(pool.name) > pool.min
 
     def due(self, now: int) -> list[ToRemove]:

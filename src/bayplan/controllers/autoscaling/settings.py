@@ -69,7 +69,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class ScaledPool:
     """Nodes that are alike."""
 
     name: str
@@ -85,7 +85,7 @@ class Pool:
     consolidate_after_ns: int
 
     @classmethod
-    def of(cls, pool: NodePool, settings: Settings) -> Pool:
+    def of(cls, pool: NodePool, settings: Settings) -> ScaledPool:
         spec = pool.spec
         assert spec.max is not None, "reading has checked it"
         return cls(

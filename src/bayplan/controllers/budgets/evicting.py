@@ -20,7 +20,7 @@ from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import DaemonSet
 from bayplan.store import Store
-from bayplan.store.errors import ApiError, Cause, InternalError, TooManyRequests
+from bayplan.store.errors import ApiError, InternalError, StatusCause, TooManyRequests
 
 EVICTION_REASON: Final = "EvictionByEvictionAPI"
 MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
@@ -89,7 +89,7 @@ def _disrupted(budget: PodDisruptionBudget, pod: Pod, now: int) -> PodDisruption
     status = budget.status or PodDisruptionBudgetStatus()
     name = budget.metadata.name
     if status.observed_generation < budget.metadata.generation:
-        cause = Cause("DisruptionBudget", f"The disruption budget {name} is still being processed by the server.")
+        cause = StatusCause("DisruptionBudget", f"The disruption budget {name} is still being processed by the server.")
         refusal = TooManyRequests(_REFUSED, causes=[cause])
         refusal.retry_after_s = _SOON_S
         raise refusal
@@ -128,4 +128,4 @@ def _refusal(name: str, status: PodDisruptionBudgetStatus) -> TooManyRequests:
         f"The disruption budget {name} needs {status.desired_healthy} healthy pods "
         f"and has {status.current_healthy} currently"
     )
-    return TooManyRequests(_REFUSED, causes=[Cause("DisruptionBudget", text)])
+    return TooManyRequests(_REFUSED, causes=[StatusCause("DisruptionBudget", text)])

@@ -139,7 +139,7 @@ class Owners(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class WorkloadScale:
     """How many pods one workload is meant to have."""
 
     workload: Workload
@@ -152,7 +152,7 @@ class Scales:
     def __init__(self, objects: Iterable[Object] = (), *, owners: Owners | None = None) -> None:
         self._owners: Owners = Ownership(objects) if owners is None else owners
 
-    def behind(self, pod: Pod) -> Scale | None:
+    def behind(self, pod: Pod) -> WorkloadScale | None:
         """None for a pod that nothing controls; SyncFailed when its controller is missing or has no scale."""
         reference = controller_reference(pod.metadata)
         if reference is None:
@@ -165,7 +165,7 @@ class Scales:
             raise SyncFailed(f"{info.kind.lower()}s.{info.group} does not implement the scale subresource")
         if found is None or isinstance(found, Job | DaemonSet):
             raise OwnerMissing(f'found no controllers for pod "{pod.metadata.name}"')
-        return Scale(found, 1 if found.spec.replicas is None else found.spec.replicas)
+        return WorkloadScale(found, 1 if found.spec.replicas is None else found.spec.replicas)
 
     def _above(self, replica_set: ReplicaSet) -> Workload | None:
         """Its Deployment if it has one, else itself; None when the Deployment is gone."""

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 from bayplan.controllers.delays import Delays, FixedDelays
-from bayplan.controllers.nodes.pod_admission import Refusal, refusal_of
+from bayplan.controllers.nodes.pod_admission import PodRejection, refusal_of
 from bayplan.controllers.ownership import NamespacedName, is_active, is_terminal
 from bayplan.controllers.timers import Timers
 from bayplan.controllers.work_queue import AT_ONCE
@@ -275,7 +275,7 @@ class Kubelet:
         store.set_status(pod, _ended(status, phase, now // SECOND), now)
 
     @staticmethod
-    def _refusal(store: Store, pod: Pod) -> Refusal | None:
+    def _refusal(store: Store, pod: Pod) -> PodRejection | None:
         node = store.find(Node, "", pod.spec.node_name)
         others = [other for other in store.pods_on_node(pod.spec.node_name) if other.status.phase == "Running"]
         return None if node is None else refusal_of(pod, node, others)

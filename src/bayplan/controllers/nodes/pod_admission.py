@@ -22,19 +22,19 @@ from bayplan.model.tolerations import NO_EXECUTE, any_tolerates
 _EVERY_ADDRESS = ("", "0.0.0.0")
 
 
-class Refusal(NamedTuple):
+class PodRejection(NamedTuple):
     """Why a pod does not start, in a kubelet's words."""
 
     reason: str
     message: str
 
 
-def refusal_of(pod: Pod, node: Node, others: Sequence[Pod]) -> Refusal | None:
+def refusal_of(pod: Pod, node: Node, others: Sequence[Pod]) -> PodRejection | None:
     """The first reason not to run the pod on its node beside those others."""
     return next(_refusals(pod, node, others), None)
 
 
-def _refusals(pod: Pod, node: Node, others: Sequence[Pod]) -> Iterator[Refusal]:
+def _refusals(pod: Pod, node: Node, others: Sequence[Pod]) -> Iterator[PodRejection]:
     # Upstream: pkg/kubelet/lifecycle/predicate.go and scheduler.AdmissionCheck (v1.36).
     yield from _lacking(pod, node, others)
     if not DaemonPlaces(pod.spec).suits(node):
@@ -47,11 +47,11 @@ def _refusals(pod: Pod, node: Node, others: Sequence[Pod]) -> Iterator[Refusal]:
         yield _failed("TaintToleration", REASON)
 
 
-def _failed(plugin: str, why: str) -> Refusal:
-    return Refusal(plugin, f"Pod was rejected: Predicate {plugin} failed: {why}")
+def _failed(plugin: str, why: str) -> PodRejection:
+    return PodRejection(plugin, f"Pod was rejected: Predicate {plugin} failed: {why}")
 
 
-def _lacking(pod: Pod, node: Node, others: Sequence[Pod]) -> Iterator[Refusal]:
+def _lacking(pod: Pod, node: Node, others: Sequence[Pod]) -> Iterator[PodRejection]:
     amounts, pods_max = allocatable_amounts(node.status.allocatable)
     if len(others) + 1 > pods_max:
         yield _insufficient(PODS_NAME, 1, len(others), pods_max)
@@ -63,9 +63,9 @@ def _lacking(pod: Pod, node: Node, others: Sequence[Pod]) -> Iterator[Refusal]:
             yield _insufficient(resource, asked, used, amounts.get(resource, 0))
 
 
-def _insufficient(resource: str, asked: int, used: int, capacity: int) -> Refusal:
+def _insufficient(resource: str, asked: int, used: int, capacity: int) -> PodRejection:
     message = f"Node didn't have enough resource: {resource}, requested: {asked}, used: {used}, capacity: {capacity}"
-    return Refusal(f"OutOf{resource}", f"Pod was rejected: {message}")
+    return PodRejection(f"OutOf{resource}", f"Pod was rejected: {message}")
 
 
 def _host_ports(pod: Pod) -> Iterable[ContainerPort]:

@@ -22,7 +22,7 @@ from bayplan.controllers.work_queue import Reconciler
 from bayplan.controllers.workloads import deployment_conditions as conditions
 from bayplan.controllers.workloads.rollout import (
     Bounds,
-    Member,
+    RolledReplicaSet,
     bounds_of,
     is_recreated,
     proportional_sizes,
@@ -354,9 +354,11 @@ def _size(replica_set: ReplicaSet) -> int:
     return 1 if replica_set.spec.replicas is None else replica_set.spec.replicas
 
 
-def _member(replica_set: ReplicaSet) -> Member:
+def _member(replica_set: ReplicaSet) -> RolledReplicaSet:
     then = replica_set.metadata.annotations.get(MAX_REPLICAS, "")
-    return Member(_size(replica_set), replica_set.status.available_replicas, int(then) if then.isdecimal() else None)
+    return RolledReplicaSet(
+        _size(replica_set), replica_set.status.available_replicas, int(then) if then.isdecimal() else None
+    )
 
 
 def _revision(replica_set: ReplicaSet) -> int:

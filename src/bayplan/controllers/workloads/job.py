@@ -14,7 +14,7 @@ from typing import ClassVar, TypeAlias
 
 from bayplan.controllers.ownership import controller_reference
 from bayplan.controllers.work_queue import Reconciler
-from bayplan.controllers.workloads.job_attempt import Attempt, deadline_at, restarts_of
+from bayplan.controllers.workloads.job_attempt import JobSync, deadline_at, restarts_of
 from bayplan.controllers.workloads.job_pods import COMPLETE, FAILED, is_finished
 from bayplan.controllers.workloads.job_tracking import (
     TRACKED,
@@ -136,7 +136,7 @@ class JobController(Reconciler[Key]):
             self._release_all(store, namespace, uid, now)
             self._expire(store, job, now)
             return
-        attempt = Attempt(store, job, progress, now)
+        attempt = JobSync(store, job, progress, now)
         attempt.run()
         if attempt.is_unfinished:
             self._queue.add(key)
@@ -162,7 +162,7 @@ class JobController(Reconciler[Key]):
         else:
             self._queue.add_at((meta.namespace, meta.name, meta.uid), expires_at)
 
-    def _look_again(self, store: Store, key: Key, attempt: Attempt, now: int) -> None:
+    def _look_again(self, store: Store, key: Key, attempt: JobSync, now: int) -> None:
         """Makes sure to be back when a deadline, a penalty or the time after the end is over."""
         job = store.find(Job, key[0], key[1])
         if job is None:

@@ -60,7 +60,7 @@ DEFAULT_BACKOFF_LIMIT = 6
 SUCCESS_CRITERIA_MET, FAILURE_TARGET, SUSPENDED = "SuccessCriteriaMet", "FailureTarget", "Suspended"
 
 
-class Attempt:
+class JobSync:
     """One look at a Job that is not over."""
 
     def __init__(self, store: Store, job: Job, progress: Progress, now: int) -> None:

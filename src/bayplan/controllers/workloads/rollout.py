@@ -34,7 +34,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class RolledReplicaSet:
     """One ReplicaSet of a Deployment, in numbers."""
 
     size: int
@@ -72,7 +72,7 @@ def size_of_new(bounds: Bounds, new: int, old: int, *, recreated: bool) -> int:
     return new if room <= 0 else new + min(room, bounds.wanted - new)
 
 
-def sizes_of_old(bounds: Bounds, new: Member, old: Sequence[Member]) -> list[int]:
+def sizes_of_old(bounds: Bounds, new: RolledReplicaSet, old: Sequence[RolledReplicaSet]) -> list[int]:
     """The next sizes of the others, which are given oldest first: as many go as can be spared."""
     # Upstream: pkg/controller/deployment/rolling.go reconcileOldReplicaSets (v1.36).
     sizes = [member.size for member in old]
@@ -93,7 +93,7 @@ def sizes_of_old(bounds: Bounds, new: Member, old: Sequence[Member]) -> list[int
     return sizes
 
 
-def proportional_sizes(bounds: Bounds, members: Sequence[Member], total_now: int) -> list[int]:
+def proportional_sizes(bounds: Bounds, members: Sequence[RolledReplicaSet], total_now: int) -> list[int]:
     """New sizes in the middle of a rollout, in proportion to the old; members are given largest first.
 
     Args:
@@ -118,7 +118,7 @@ def proportional_sizes(bounds: Bounds, members: Sequence[Member], total_now: int
     return sizes
 
 
-def _share(bounds: Bounds, member: Member, total_now: int) -> int:
+def _share(bounds: Bounds, member: RolledReplicaSet, total_now: int) -> int:
     if bounds.wanted == 0:
         return -member.size
     then = member.size_total_then or total_now

@@ -29,7 +29,7 @@ class PoolError(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Pool:
+class DevicePool:
     """A pool as one node sees it; an incomplete or invalid one offers nothing."""
 
     id: PoolId
@@ -74,7 +74,7 @@ def pool_id_of(resource_slice: ResourceSlice) -> PoolId:
 # ---------------------------------------------------------------- one node
 
 
-def pools_of_node(inventory: Inventory, nodes: NodeTable, row: int) -> list[Pool]:
+def pools_of_node(inventory: Inventory, nodes: NodeTable, row: int) -> list[DevicePool]:
     """The pools the node can use devices of, in the order in which they are tried. Raises PoolError."""
     index = slice_index(inventory)
     seen: dict[PoolId, list[ResourceSlice]] = {}
@@ -140,7 +140,7 @@ def _take_newest(seen: dict[PoolId, list[ResourceSlice]], resource_slice: Resour
         known.append(resource_slice)
 
 
-def _pool(inventory: Inventory, index: SliceIndex, pool_id: PoolId, slices: list[ResourceSlice]) -> Pool | None:
+def _pool(inventory: Inventory, index: SliceIndex, pool_id: PoolId, slices: list[ResourceSlice]) -> DevicePool | None:
     """None for a pool of which a newer generation exists that has nothing for the node."""
     first = slices[0].spec.pool
     if len(slices) == first.resource_slice_count:
@@ -150,20 +150,20 @@ def _pool(inventory: Inventory, index: SliceIndex, pool_id: PoolId, slices: list
         return None
     same_generation = [other for other in everything if other.spec.pool.generation == first.generation]
     if len(same_generation) != first.resource_slice_count:
-        return Pool(pool_id, is_incomplete=True)
+        return DevicePool(pool_id, is_incomplete=True)
     return _build(inventory, pool_id, slices, same_generation)
 
 
 def _build(
     inventory: Inventory, pool_id: PoolId, slices: Sequence[ResourceSlice], whole_pool: Sequence[ResourceSlice]
-) -> Pool:
-    pool = Pool(pool_id)
+) -> DevicePool:
+    pool = DevicePool(pool_id)
     names = {resource_slice.metadata.name for resource_slice in slices}
     for resource_slice in sorted(slices, key=lambda s: s.metadata.name):
         if not resource_slice.spec.shared_counters:
             pool.entries += inventory.entries_of(resource_slice)
     if not inventory.gates.dra_partitionable_devices:
-        return pool if _has_unique_names(pool) else Pool(pool_id, is_invalid=True)
+        return pool if _has_unique_names(pool) else DevicePool(pool_id, is_invalid=True)
     for resource_slice in whole_pool:
         if resource_slice.metadata.name not in names:
             pool.elsewhere += inventory.entries_of(resource_slice)
@@ -175,10 +175,10 @@ def _build(
         and _counters_exist(pool, (*pool.entries, *pool.elsewhere))
         and all(_counters_exist(pool, inventory.entries_of(resource_slice)) for resource_slice in with_counters)
     )
-    return pool if consistent else Pool(pool_id, is_invalid=True)
+    return pool if consistent else DevicePool(pool_id, is_invalid=True)
 
 
-def _has_unique_names(pool: Pool) -> bool:
+def _has_unique_names(pool: DevicePool) -> bool:
     return len({entry.id for entry in pool.entries}) == len(pool.entries)
 
 
@@ -192,7 +192,7 @@ def _collect_counters(slices: Iterable[ResourceSlice], into: dict[str, Amounts])
     return True
 
 
-def _counters_exist(pool: Pool, entries: Iterable[DeviceEntry]) -> bool:
+def _counters_exist(pool: DevicePool, entries: Iterable[DeviceEntry]) -> bool:
     return all(
         consumption.counter_set in pool.counter_sets
         and consumption.counters.keys() <= pool.counter_sets[consumption.counter_set].keys()

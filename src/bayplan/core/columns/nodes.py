@@ -23,7 +23,7 @@ from bayplan.core.columns.masks import MaskCache
 from bayplan.core.columns.name_ranks import NameRanks
 from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
-from bayplan.core.columns.table import INITIAL_CAPACITY, PER_RESOURCE, Table, column, part
+from bayplan.core.columns.table import INITIAL_CAPACITY, PER_RESOURCE, ColumnTable, column, part
 from bayplan.core.columns.vocabulary import Serials, Vocabulary
 from bayplan.model.fingerprint import digest
 from bayplan.model.node import Node, Taint
@@ -75,7 +75,7 @@ class Changed(NamedTuple):
     unschedulable: bool
 
 
-class NodeTable(Table):
+class NodeTable(ColumnTable):
     """Nodes as rows."""
 
     alive: BoolArray = column(np.bool_, False)  # (nodes,) has a node object

@@ -15,7 +15,7 @@ import numpy as np
 from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray
 from bayplan.core.columns.resources import PodRequests, ResourceVocabulary, pod_requests, status_agrees
 from bayplan.core.columns.shapes import PodInfo, PodShape, controller_of
-from bayplan.core.columns.table import PER_RESOURCE, Table, column, part
+from bayplan.core.columns.table import PER_RESOURCE, ColumnTable, column, part
 from bayplan.core.columns.volume_users import VolumeUsers, attachable_count
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.conditions import TRUE, find_condition
@@ -43,7 +43,7 @@ class PodCells(NamedTuple):
     attachable_volumes: memoryview[int]
 
 
-class PodTable(Table):
+class PodTable(ColumnTable):
     """Pods as rows. A row that is free or spare has `node_rows` -1, and nothing else in it means anything."""
 
     shows_spare_rows = True

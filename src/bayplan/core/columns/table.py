@@ -51,7 +51,7 @@ def part(column: str, place: int | slice) -> Any:
     return _Part(column, place)
 
 
-class Table:
+class ColumnTable:
     """Columns of equal length, addressed by row."""
 
     shows_spare_rows: ClassVar[bool] = False

@@ -251,7 +251,7 @@ class ReservePlugin(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class AssumedPod:
     """A pod that has its node but is not bound yet, as `pre_bind` and `unreserve` of one plugin see it."""
 
     node_row: int  # ABSENT for `unreserve` when the node is gone
@@ -269,7 +269,7 @@ class UnreservePlugin(Protocol):
 
     name: ClassVar[str]
 
-    def unreserve(self, pod: PodInfo, view: View, placement: Placement) -> Sequence[Action]:
+    def unreserve(self, pod: PodInfo, view: View, placement: AssumedPod) -> Sequence[Action]:
         """Actions that take back what was written for the pod."""
 
 
@@ -326,7 +326,7 @@ class Pending:
 class PreBindPlugin(Protocol):
     name: ClassVar[str]
 
-    def pre_bind(self, pod: PodInfo, view: View, placement: Placement) -> Status | Pending:
+    def pre_bind(self, pod: PodInfo, view: View, placement: AssumedPod) -> Status | Pending:
         """What is left to be done, or waited for, before the pod is bound.
 
         Plugins are asked one after another, once Permit has let the pod go and what `reserve` returned is written. A

@@ -16,8 +16,8 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.checking import fault_in
 from bayplan.core.groups.member import Member, Tried
-from bayplan.core.groups.placements import Found, find_placement
-from bayplan.core.groups.placing import Stage
+from bayplan.core.groups.placements import FoundPlacement, find_placement
+from bayplan.core.groups.placing import GroupStage
 from bayplan.core.groups.post_filter import run_group_post_filters
 from bayplan.core.groups.preempting import GroupPreemption
 from bayplan.core.groups.status import FITS, UNSCHEDULABLE_GROUP, GroupStatus, error_status
@@ -59,7 +59,7 @@ class GroupAttempt:
     outcomes: list[PodOutcome]  # of all members, in their order
     root: GroupStatus  # how placing went, before preemption; decides how the group returns to the queue
     condition: Condition | None  # of the group, as it is afterwards
-    found: Found | None = None  # None if the members were not tried
+    found: FoundPlacement | None = None  # None if the members were not tried
     preemption: GroupPreemption | None = None  # None if it was not reached
 
     @property
@@ -109,7 +109,9 @@ def attempt_group(
     skipped = [PodOutcome(each, is_skipped=True) for each in members if each not in staying]
     if not staying:
         return GroupAttempt(group, skipped, FITS, condition_of(group))
-    stage = Stage(cache, profiles[staying[0].info.scheduler_name], group, staying, decider, leaves_out_strays, in_full)
+    stage = GroupStage(
+        cache, profiles[staying[0].info.scheduler_name], group, staying, decider, leaves_out_strays, in_full
+    )
     with cache.trial():
         _forget_specs_of_nominated(cache, members)
         found = find_placement(stage)
@@ -144,7 +146,7 @@ def _forget_specs_of_nominated(cache: Cache, members: Sequence[Member]) -> None:
 class _Telling:
     """What each member is told."""
 
-    found: Found
+    found: FoundPlacement
     status: GroupStatus  # with what preemption said
     preemption: GroupPreemption | None
     nominations: Mapping[str, str] = field(init=False)

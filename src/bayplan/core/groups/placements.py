@@ -16,7 +16,7 @@ from bayplan.core.framework.group_plugins import POD_GROUP_PODS_COUNT
 from bayplan.core.framework.verdict import Code, CycleError
 from bayplan.core.groups.counting import room_for
 from bayplan.core.groups.member import Member
-from bayplan.core.groups.placing import Placed, Stage
+from bayplan.core.groups.placing import GroupStage, Placed
 from bayplan.core.groups.status import GroupStatus, error_status, unschedulable_group
 from bayplan.core.snapshot import View
 from bayplan.model.groups import PodGroup
@@ -39,7 +39,7 @@ class TriedPlacement:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundPlacement:
     """What the algorithm found for a group."""
 
     placed: Placed
@@ -47,10 +47,10 @@ class Found:
     chosen: str | None = None
 
 
-def find_placement(stage: Stage) -> Found:
+def find_placement(stage: GroupStage) -> FoundPlacement:
     """Try the group, in each of its placements where nodes are divided. A group of which nothing fits is not placed."""
     divides = stage.cache.gates.topology_aware_workload_scheduling
-    found = _best_placement(stage) if divides else Found(stage.place())
+    found = _best_placement(stage) if divides else FoundPlacement(stage.place())
     if found.placed.status.ok and not found.placed.assigned:
         found.placed = Placed(unschedulable_group(), found.placed.tried)
     return found
@@ -62,9 +62,9 @@ def topology_key(group: PodGroup) -> str | None:
     return constraints.topology[0].key if constraints is not None and constraints.topology else None
 
 
-def _best_placement(stage: Stage) -> Found:
+def _best_placement(stage: GroupStage) -> FoundPlacement:
     view = stage.cache.view()
-    found = Found(Placed(unschedulable_group("no feasible placements found")), [])
+    found = FoundPlacement(Placed(unschedulable_group("no feasible placements found")), [])
     try:
         placements = _generate(stage, view)
     except CycleError as error:
@@ -95,13 +95,13 @@ def _best_placement(stage: Stage) -> Found:
     return found
 
 
-def _placed_in(stage: Stage, view: View, name: str, rows: RowArray) -> TriedPlacement:
+def _placed_in(stage: GroupStage, view: View, name: str, rows: RowArray) -> TriedPlacement:
     among = None if len(rows) == view.nodes.alive_count else row_mask(rows, view.nodes.count)
     placed = stage.place(among)
     return TriedPlacement(name, rows, placed, [each.member for each in placed.assigned])
 
 
-def _counted(stage: Stage, view: View, placements: Sequence[tuple[str, RowArray]]) -> list[TriedPlacement] | None:
+def _counted(stage: GroupStage, view: View, placements: Sequence[tuple[str, RowArray]]) -> list[TriedPlacement] | None:
     """What would come of each placement, as far as that follows from how many members fit; None if it does not."""
     scheduled, members = stage.scheduled_count, stage.members
     if stage.feasibility(scheduled, len(members)).code is Code.UNSCHEDULABLE:
@@ -124,7 +124,7 @@ def _none_feasible(placements: Sequence[TriedPlacement]) -> Placed:
     return Placed(unschedulable_group(reason), first.tried)
 
 
-def _take_best(stage: Stage, found: Found, feasible: Sequence[TriedPlacement]) -> Found:
+def _take_best(stage: GroupStage, found: FoundPlacement, feasible: Sequence[TriedPlacement]) -> FoundPlacement:
     if len(feasible) > 1:
         try:
             _score(stage, feasible)
@@ -136,7 +136,7 @@ def _take_best(stage: Stage, found: Found, feasible: Sequence[TriedPlacement]) -
     return found
 
 
-def _generate(stage: Stage, view: View) -> list[tuple[str, RowArray]]:
+def _generate(stage: GroupStage, view: View) -> list[tuple[str, RowArray]]:
     """Names and rows of the placements, by name. Raises CycleError."""
     in_order = row_array([view.nodes.rows_by_name[name] for name in view.nodes.order.names()])
     key = topology_key(stage.group)
@@ -152,7 +152,7 @@ def _generate(stage: Stage, view: View) -> list[tuple[str, RowArray]]:
     return [(name, row_array(domains[name])) for name in sorted(domains)]
 
 
-def _domain_of_scheduled(stage: Stage, view: View, key: str, plugin: str) -> str | None:
+def _domain_of_scheduled(stage: GroupStage, view: View, key: str, plugin: str) -> str | None:
     """The domain that members on nodes bind the group to. Raises CycleError."""
     start, found = "cannot determine domain for already scheduled pods: ", None
     for row in view.pods.scheduled_members(object_key(stage.group)):
@@ -169,7 +169,7 @@ def _domain_of_scheduled(stage: Stage, view: View, key: str, plugin: str) -> str
     return found
 
 
-def _score(stage: Stage, feasible: Sequence[TriedPlacement]) -> None:
+def _score(stage: GroupStage, feasible: Sequence[TriedPlacement]) -> None:
     """Fill in weighted scores and totals. Raises CycleError."""
     view, totals = stage.cache.view(), [0] * len(feasible)
     for name, weight in stage.profile.groups.score:
@@ -181,7 +181,7 @@ def _score(stage: Stage, feasible: Sequence[TriedPlacement]) -> None:
         each.total = total
 
 
-def _pod_counts(stage: Stage, _view: View, feasible: Sequence[TriedPlacement]) -> list[int]:
+def _pod_counts(stage: GroupStage, _view: View, feasible: Sequence[TriedPlacement]) -> list[int]:
     """PodGroupPodsCount: the more members, the better."""
     scheduled = stage.scheduled_count
     counts = [scheduled + len(each.fitting) for each in feasible]
@@ -192,12 +192,12 @@ def _pod_counts(stage: Stage, _view: View, feasible: Sequence[TriedPlacement]) -
     return [count * MAX_NODE_SCORE // max(counts) for count in counts]
 
 
-def _utilizations(stage: Stage, view: View, feasible: Sequence[TriedPlacement]) -> list[int]:
+def _utilizations(stage: GroupStage, view: View, feasible: Sequence[TriedPlacement]) -> list[int]:
     """NodeResourcesFit: the fuller the nodes of the placement together, the better, whatever the profile prefers."""
     return [_utilization(stage, view, each) for each in feasible]
 
 
-def _utilization(stage: Stage, view: View, placement: TriedPlacement) -> int:
+def _utilization(stage: GroupStage, view: View, placement: TriedPlacement) -> int:
     score = weights = 0
     rows = placement.rows
     for resource, weight in stage.profile.groups.score_resources:

@@ -35,7 +35,7 @@ class Placed:
 
 
 @dataclass(slots=True)
-class Stage:
+class GroupStage:
     """Where a group is tried: a cache, the profile of its pods, and the group with its members in order."""
 
     cache: Cache

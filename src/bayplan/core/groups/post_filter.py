@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from bayplan.core.framework.args import DEFAULT_PREEMPTION
 from bayplan.core.framework.verdict import Code, CycleError, Status, unschedulable
 from bayplan.core.groups.member import Tried
-from bayplan.core.groups.placing import Stage
+from bayplan.core.groups.placing import GroupStage
 from bayplan.core.groups.preempting import GroupPreemption, preempt
 
 
@@ -16,7 +16,7 @@ from bayplan.core.groups.preempting import GroupPreemption, preempt
 class _FailedGroup:
     """A `GroupFailure`, with what preemption found."""
 
-    stage: Stage
+    stage: GroupStage
     tried: Sequence[Tried]
     preemption: GroupPreemption = field(default_factory=lambda: GroupPreemption(unschedulable()))
 
@@ -39,7 +39,7 @@ class _FailedGroup:
         return found.status
 
 
-def run_group_post_filters(stage: Stage, tried: Sequence[Tried]) -> GroupPreemption:
+def run_group_post_filters(stage: GroupStage, tried: Sequence[Tried]) -> GroupPreemption:
     """Ask the plugins in order until one succeeds or fails for good; the status is that of all together."""
     reasons: list[str] = []
     failure = _FailedGroup(stage, tried)

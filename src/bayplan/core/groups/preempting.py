@@ -16,8 +16,8 @@ from bayplan.core.filtering import filter_states, filter_with_nominated, run_pre
 from bayplan.core.framework.contract import SKIP
 from bayplan.core.framework.verdict import Code, CycleError, Status, unresolvable, unschedulable
 from bayplan.core.groups.member import Tried
-from bayplan.core.groups.placements import Found, find_placement
-from bayplan.core.groups.placing import Stage, assume
+from bayplan.core.groups.placements import FoundPlacement, find_placement
+from bayplan.core.groups.placing import GroupStage, assume
 from bayplan.core.preemption.eligible import POLICY_NEVER
 from bayplan.core.preemption.units import Unit, may_go, order_of_reprieve, unit_priority, units_on
 from bayplan.core.snapshot import View
@@ -32,14 +32,14 @@ class GroupPreemption:
 
     status: Status
     ran: bool = False  # victims were computed
-    trial: Found | None = None  # what came of placing the group with all possible victims gone
+    trial: FoundPlacement | None = None  # what came of placing the group with all possible victims gone
     victims: list[str] = field(default_factory=list)  # in order of importance, terminating ones among them
     evicted: list[str] = field(default_factory=list)  # those to be deleted now, sorted
     violations: int = 0  # victims whose eviction breaks a budget
     proposed: dict[str, str] = field(default_factory=dict)  # member -> node
 
 
-def preempt(stage: Stage) -> GroupPreemption:
+def preempt(stage: GroupStage) -> GroupPreemption:
     """Find out who has to go. Nothing is evicted. Raises CycleError."""
     cache, view, priority = stage.cache, stage.cache.view(), stage.group.spec.priority or 0
     alive_rows = [view.nodes.rows_by_name[name] for name in view.nodes.order.names()]
@@ -83,13 +83,13 @@ def _name_victims(found: GroupPreemption, view: View, victims: Sequence[Unit]) -
     found.evicted = sorted(view.pods.keys[row] for row in rows if not view.pods.terminating[row])
 
 
-def _never_preempts(stage: Stage) -> bool:
+def _never_preempts(stage: GroupStage) -> bool:
     if stage.cache.gates.pod_group_preemption_policy:
         return stage.group.spec.preemption_policy == "Never"
     return any(member.info.preemption_policy == "Never" for member in stage.members)
 
 
-def _is_ongoing(stage: Stage, view: View) -> bool:
+def _is_ongoing(stage: GroupStage, view: View) -> bool:
     """Whether pods of lower priority are leaving a node that a member is nominated to, as a scheduler evicted them."""
     priority = stage.group.spec.priority or 0
     for name in {member.info.nominated_node_name for member in stage.members}:
@@ -105,7 +105,7 @@ def _is_ongoing(stage: Stage, view: View) -> bool:
 class _Reprieve:
     """Puts units back while all members still fit where they are to go."""
 
-    stage: Stage
+    stage: GroupStage
     assigned: Sequence[Tried]
     nodes: dict[int, int]  # pod row -> the node it was taken from
 

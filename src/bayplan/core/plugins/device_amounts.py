@@ -21,7 +21,7 @@ from bayplan.core.plugins.dynamic_resources.requests import expressions_of
 from bayplan.core.snapshot import View
 
 
-class Scored(Protocol):
+class ResourceColumn(Protocol):
     """A resource that counts in a score."""
 
     @property
@@ -44,7 +44,7 @@ class DeviceCounts(NamedTuple):
 
 
 def device_backed(
-    configured: Iterable[ResourceWeight], scored: Iterable[Scored], view: View
+    configured: Iterable[ResourceWeight], scored: Iterable[ResourceColumn], view: View
 ) -> tuple[DeviceBacked, ...]:
     """Which of the configured resources that are scored a device class stands for."""
     inventory, resources = view.objects.devices, view.nodes.resources

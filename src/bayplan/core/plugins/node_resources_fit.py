@@ -92,7 +92,7 @@ class Demand(NamedTuple):
     may_be_devices: bool = False  # a device class stands for it
 
 
-class FilterState(NamedTuple):
+class FitState(NamedTuple):
     """What the pod cannot do without."""
 
     demands: tuple[Demand, ...]
@@ -139,9 +139,9 @@ class NodeResourcesFit:
 
     def pre_filter(self, pod: PodInfo, view: View) -> Ready:
         demands = self._demands(pod.shape.requests.asked, view.nodes.resources, view.objects.devices)
-        return Ready(FilterState(demands))
+        return Ready(FitState(demands))
 
-    def filter(self, state: FilterState, view: View, rows: Rows) -> IntArray:
+    def filter(self, state: FitState, view: View, rows: Rows) -> IntArray:
         if not isinstance(rows, slice) and len(rows) == 1:
             return np.array([self.filter_one(state, view, rows.item())], dtype=np.int64)
         if loops.compiled is not None:
@@ -157,7 +157,7 @@ class NodeResourcesFit:
                 codes |= failures * (capacity > 0) if demand.may_be_devices else failures
         return codes
 
-    def room(self, state: FilterState, view: View, rows: RowArray) -> IntArray | None:
+    def room(self, state: FitState, view: View, rows: RowArray) -> IntArray | None:
         """(rows,) how many more of these pods the nodes take; None if devices stand for what they request."""
         nodes = view.nodes
         found: IntArray = nodes.allowed_pods[rows] - view.usage.pod_counts[rows]
@@ -170,7 +170,7 @@ class NodeResourcesFit:
             found = np.minimum(found, free // demand.amount)
         return np.maximum(found, 0)
 
-    def filter_one(self, state: FilterState, view: View, row: int) -> int:
+    def filter_one(self, state: FitState, view: View, row: int) -> int:
         nodes, usage = view.nodes, view.usage
         code = int(usage.pod_counts.item(row) >= nodes.allowed_pods.item(row))
         for demand in state.demands:
@@ -181,13 +181,13 @@ class NodeResourcesFit:
                 code |= shortage_codes(demand, True, capacity)
         return code
 
-    def explain_failure(self, state: FilterState, view: View, code: int) -> Status:  # noqa: ARG002
+    def explain_failure(self, state: FitState, view: View, code: int) -> Status:  # noqa: ARG002
         reasons = [f"Insufficient {demand.name}" for demand in self.unmet(state, code)]
         if code & TOO_MANY_PODS_BIT:
             reasons.insert(0, TOO_MANY_PODS)
         return unresolvable(*reasons) if code & UNRESOLVABLE_BIT else unschedulable(*reasons)
 
-    def unmet(self, state: FilterState, code: int) -> list[Demand]:
+    def unmet(self, state: FitState, code: int) -> list[Demand]:
         """The demands that a failure code says are not met."""
         return [demand for demand in state.demands if code & demand.bit]
 
@@ -241,7 +241,7 @@ class NodeResourcesFit:
         mean: int = self._mean(total, weights or 1)
         return mean
 
-    def filter_rule(self, state: FilterState) -> loops.Rule:
+    def filter_rule(self, state: FitState) -> loops.Rule:
         return loops.Rule(loops.FIT_CODES, state.demands)
 
     def score_rule(self, state: ScoreState) -> loops.Rule | None:
@@ -304,7 +304,7 @@ class NodeResourcesFit:
         )
 
 
-def _compiled_codes(compiled: ModuleType, state: FilterState, view: View, rows: Rows) -> IntArray:
+def _compiled_codes(compiled: ModuleType, state: FitState, view: View, rows: Rows) -> IntArray:
     """(rows,) failure codes; 0 where the pod fits."""
     nodes, usage = view.nodes, view.usage
     given = loops.given_rows(rows, nodes.count)

@@ -24,8 +24,8 @@ from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import VolumeBindingArgs
 from bayplan.core.framework.contract import (
     SKIP,
+    AssumedPod,
     Pending,
-    Placement,
     PreFiltered,
     Reads,
     Ready,
@@ -98,7 +98,7 @@ REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class ClaimFindings:
     """What the claims come to on every node."""
 
     codes: IntArray  # (nodes,); below 0 where an error was found, the first of `errors` being -1
@@ -115,7 +115,7 @@ class BindingState:
 
     bound: tuple[PersistentVolumeClaim, ...]
     delayed: tuple[PersistentVolumeClaim, ...]
-    findings: Findings | None = None  # made when first asked for
+    findings: ClaimFindings | None = None  # made when first asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class VolumeBinding:
     def pre_bind_pre_flight(self, pod: PodInfo) -> bool:
         return bool(pod.shape.spec.volumes)
 
-    def pre_bind(self, pod: PodInfo, view: View, placement: Placement) -> Status | Pending:
+    def pre_bind(self, pod: PodInfo, view: View, placement: AssumedPod) -> Status | Pending:
         """Wait until the claims are bound, or until it is clear that they will not be."""
         return wait_for_volumes(pod, view, placement, self.args.bind_timeout_seconds * SECOND)
 
@@ -309,7 +309,7 @@ def _waits_for_consumer(objects: Objects, claim: PersistentVolumeClaim) -> bool:
     return storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER and not claim.spec.volume_name
 
 
-def _findings(state: BindingState, view: View) -> Findings:
+def _findings(state: BindingState, view: View) -> ClaimFindings:
     if state.findings is None:
         state.findings = _find(state, view)
     return state.findings
@@ -337,11 +337,13 @@ class _Errors:
         return codes if self._ids is None else np.where(self._ids > 0, -self._ids, codes)
 
 
-def _find(state: BindingState, view: View) -> Findings:
+def _find(state: BindingState, view: View) -> ClaimFindings:
     errors = _Errors()
     codes = _judge_bound(view, state.bound, errors)
     if not state.delayed:
-        return Findings(errors.instead_of(codes), tuple(errors.messages), (), (), match_claims(view.nodes, (), ()), ())
+        return ClaimFindings(
+            errors.instead_of(codes), tuple(errors.messages), (), (), match_claims(view.nodes, (), ()), ()
+        )
     selected = [claim for claim in state.delayed if SELECTED_NODE in claim.metadata.annotations]
     to_match = sorted(
         (claim for claim in state.delayed if SELECTED_NODE not in claim.metadata.annotations),
@@ -360,7 +362,9 @@ def _find(state: BindingState, view: View) -> Findings:
     to_make = [(claim, selectable) for claim in selected]
     to_make += [(claim, selectable & (match == ABSENT)) for claim, match in zip(to_match, matches, strict=True)]
     codes |= _judge_provisioning(view, to_make)
-    return Findings(errors.instead_of(codes), tuple(errors.messages), tuple(to_match), volumes, matches, tuple(to_make))
+    return ClaimFindings(
+        errors.instead_of(codes), tuple(errors.messages), tuple(to_match), volumes, matches, tuple(to_make)
+    )
 
 
 def _selector_fault(claims: Iterable[PersistentVolumeClaim]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import Pending, Placement
+from bayplan.core.framework.contract import AssumedPod, Pending
 from bayplan.core.framework.verdict import SUCCESS, Code, Status
 from bayplan.core.plugins.volume_claims import SELECTED_NODE, claim_uses, is_fully_bound
 from bayplan.core.snapshot import NamespacedName, Objects, View
@@ -21,7 +21,7 @@ from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 _KINDS = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Node"})
 
 
-def wait_for_volumes(pod: PodInfo, view: View, placement: Placement, timeout_ns: int) -> Status | Pending:
+def wait_for_volumes(pod: PodInfo, view: View, placement: AssumedPod, timeout_ns: int) -> Status | Pending:
     """Pods for which no volumes or claims were written have none to wait for."""
     if not any(isinstance(obj, PersistentVolume | PersistentVolumeClaim) for obj in placement.written):
         return SUCCESS

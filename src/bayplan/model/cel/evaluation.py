@@ -48,7 +48,7 @@ LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40
 TYPE_NAMES = ("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type")
 
 
-class Run:
+class Evaluation:
     """One evaluation: the variables, and how much it has cost so far."""
 
     __slots__ = ("cost", "variables")
@@ -67,7 +67,7 @@ class CostLimitError(CelError):
     """The end of an evaluation, whatever the expression would make of an error."""
 
 
-Step: TypeAlias = Callable[[Run], Any]
+Step: TypeAlias = Callable[[Evaluation], Any]
 
 
 class Program:
@@ -78,11 +78,11 @@ class Program:
 
     def __call__(self, variables: Mapping[str, Any]) -> Any:
         """The value; raises CelError."""
-        return self._step(Run(dict(variables)))
+        return self._step(Evaluation(dict(variables)))
 
     def metered(self, variables: Mapping[str, Any]) -> tuple[Any, int]:
         """The value, or the error that there is none, and what that cost."""
-        run = Run(dict(variables))
+        run = Evaluation(dict(variables))
         try:
             return self._step(run), run.cost
         except CelError as error:
@@ -118,7 +118,7 @@ def _ident(name: str) -> Step:
     if name in TYPE_NAMES:
         return lambda run: TypeValue(name)  # noqa: ARG005
 
-    def step(run: Run) -> Any:
+    def step(run: Evaluation) -> Any:
         run.spend(1 + name.count("."))
         try:
             value = run.variables[name]
@@ -166,7 +166,7 @@ def _select(node: Select) -> Step:
     if node.test_only:
         return lambda run: _has(operand(run), field)
 
-    def step(run: Run) -> Any:
+    def step(run: Evaluation) -> Any:
         container = operand(run)
         run.spend(1)
         if isinstance(container, OptionalValue):
@@ -227,14 +227,14 @@ def _strict(function: Callable[..., Any], steps: tuple[Step, ...]) -> Step:
     if len(steps) == 2:
         first, second = steps
 
-        def binary(run: Run) -> Any:
+        def binary(run: Evaluation) -> Any:
             left, right = first(run), second(run)
             run.spend(1 + _text_cost(left, right))
             return function(left, right)
 
         return binary
 
-    def step(run: Run) -> Any:
+    def step(run: Evaluation) -> Any:
         values = [argument(run) for argument in steps]
         run.spend(1)
         return function(*values)
@@ -260,7 +260,7 @@ def _or(left: Step, right: Step) -> Step:
 def _logical(left: Step, right: Step, *, absorbing: bool) -> Step:
     """`&&` and `||`: either side may decide alone, and then an error of the other does not matter."""
 
-    def step(run: Run) -> bool:
+    def step(run: Evaluation) -> bool:
         error: CelError | None = None
         for side in (left, right):
             try:
@@ -282,7 +282,7 @@ def _logical(left: Step, right: Step, *, absorbing: bool) -> Step:
 
 
 def _conditional(condition: Step, then: Step, otherwise: Step) -> Step:
-    def step(run: Run) -> Any:
+    def step(run: Evaluation) -> Any:
         decided = condition(run)
         if not isinstance(decided, bool):
             raise CelError(NO_SUCH_OVERLOAD)
@@ -292,7 +292,7 @@ def _conditional(condition: Step, then: Step, otherwise: Step) -> Step:
 
 
 def _not_strictly_false(argument: Step) -> Step:
-    def step(run: Run) -> bool:
+    def step(run: Evaluation) -> bool:
         try:
             value = argument(run)
         except CostLimitError:
@@ -305,7 +305,7 @@ def _not_strictly_false(argument: Step) -> Step:
 
 
 def _index(container: Step, key: Step) -> Step:
-    def step(run: Run) -> Any:
+    def step(run: Evaluation) -> Any:
         held, at = container(run), key(run)
         run.spend(1)
         return _optional_element(held, at) if isinstance(held, OptionalValue) else _element(held, at)
@@ -314,7 +314,7 @@ def _index(container: Step, key: Step) -> Step:
 
 
 def _optional_lookup(container: Step, key: Step) -> Step:
-    def step(run: Run) -> OptionalValue:
+    def step(run: Evaluation) -> OptionalValue:
         held, at = container(run), key(run)
         run.spend(1)
         return _optional_element(held, at)
@@ -323,7 +323,7 @@ def _optional_lookup(container: Step, key: Step) -> Step:
 
 
 def _or_value(optional: Step, default: Step) -> Step:
-    def step(run: Run) -> Any:
+    def step(run: Evaluation) -> Any:
         held = optional(run)
         return held.value if held.present else default(run)
 
@@ -331,7 +331,7 @@ def _or_value(optional: Step, default: Step) -> Step:
 
 
 def _or_optional(optional: Step, other: Step) -> Step:
-    def step(run: Run) -> Any:
+    def step(run: Evaluation) -> Any:
         held = optional(run)
         return held if held.present else other(run)
 
@@ -359,7 +359,7 @@ _SPECIAL: dict[str, Callable[..., Step]] = {
 def _list(node: ListLiteral) -> Step:
     steps = tuple((_compile(element), place in node.optional) for place, element in enumerate(node.elements))
 
-    def step(run: Run) -> list[Any]:
+    def step(run: Evaluation) -> list[Any]:
         run.spend(LIST_COST)
         items = []
         for element, optional in steps:
@@ -376,7 +376,7 @@ def _list(node: ListLiteral) -> Step:
 def _map(node: MapLiteral) -> Step:
     steps = tuple((_compile(key), _compile(value), optional) for key, value, optional in node.entries)
 
-    def step(run: Run) -> dict[Any, Any]:
+    def step(run: Evaluation) -> dict[Any, Any]:
         run.spend(MAP_COST)
         entries: dict[Any, Any] = {}
         for key_step, value_step, optional in steps:
@@ -394,7 +394,7 @@ def _map(node: MapLiteral) -> Step:
 def _struct(node: StructLiteral) -> Step:
     steps = tuple((field, _compile(value), optional) for field, value, optional in node.entries)
 
-    def step(run: Run) -> ObjectValue:
+    def step(run: Evaluation) -> ObjectValue:
         run.spend(STRUCT_COST)
         fields = {}
         for field, value_step, optional in steps:
@@ -413,7 +413,7 @@ def _comprehension(node: Comprehension) -> Step:
     condition, advance, result = _compile(node.condition), _compile(node.step), _compile(node.result)
     variable, accumulator = node.variable, node.accumulator
 
-    def step(run: Run) -> Any:
+    def step(run: Evaluation) -> Any:
         items = over(run)
         if not isinstance(items, list | dict):
             raise CelError(f"got '{_go_type(items)}', expected iterable type")
@@ -434,7 +434,7 @@ def _comprehension(node: Comprehension) -> Step:
     return step
 
 
-def _advanced(advance: Step, run: Run) -> Any:
+def _advanced(advance: Step, run: Evaluation) -> Any:
     """The next value, or the error it failed with: what comes later may make that of no account."""
     try:
         return advance(run)

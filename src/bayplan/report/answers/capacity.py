@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from bayplan.analysis.answers.capacity import Capacity, Counted
+from bayplan.analysis.answers.capacity import Capacity, KindCapacity
 from bayplan.analysis.answers.headroom import Headroom
 from bayplan.analysis.answers.nodes_needed import NodesNeeded
 from bayplan.analysis.answers.pools import Pool
@@ -234,7 +234,7 @@ def _where(answer: Capacity) -> Iterator[Part]:
         yield Sentence(f"and {counted(len(rest), 'more node')} with {pods} (-o json lists them all)", Tone.FAINT)
 
 
-def _on_node(fits: tuple[int, ...], pods: tuple[Counted, ...]) -> str:
+def _on_node(fits: tuple[int, ...], pods: tuple[KindCapacity, ...]) -> str:
     if len(pods) == 1:
         return f"{fits[0]:,}"
     return ", ".join(f"{number:,} {pod.name}" for number, pod in zip(fits, pods, strict=True) if number)

@@ -9,7 +9,7 @@ from itertools import islice
 
 from bayplan.analysis.answers.course import Departure
 from bayplan.analysis.answers.drain import Blocked, DrainedNode, Draining, Eviction
-from bayplan.report.answers.parts import REASONS_MAX, Cell, Code, Details, Heading, Next, Part, Sentence, Tone
+from bayplan.report.answers.parts import REASONS_MAX, Cell, Details, Heading, Next, Part, Sentence, Snippet, Tone
 from bayplan.report.answers.tables import short_table
 from bayplan.report.words import counted, examples, listed
 
@@ -28,7 +28,7 @@ def drain_parts(answer: Draining) -> Iterator[Part]:
     yield from _what_next(answer, commands)
     details = list(_tables(answer))
     if len(commands) > _COMMANDS_SHOWN:
-        details += [Heading("With kubectl"), Code("\n".join(commands), "sh")]
+        details += [Heading("With kubectl"), Snippet("\n".join(commands), "sh")]
     yield Details(details)
 
 
@@ -101,7 +101,7 @@ def _what_next(answer: Draining, commands: list[str]) -> Iterator[Part]:
             yield Next(shown[0])
         else:
             yield Sentence("Next:")
-            yield Code("\n".join(shown), "sh")
+            yield Snippet("\n".join(shown), "sh")
     elif answer.blocking_budgets:
         # Of a pod with several budgets, all of them are named at once.
         namespace, _, first = answer.blocking_budgets[0].partition("/")

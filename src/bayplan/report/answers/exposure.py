@@ -10,7 +10,7 @@ from bayplan.analysis.answers.exposure.answer import (
     Exposure,
     ExposureRanking,
     PodExposure,
-    Preemptor,
+    PreemptorEffect,
     Threshold,
     WorkloadExposure,
 )
@@ -296,7 +296,7 @@ def _against_parts(answer: Exposure) -> Iterator[Part]:
     )
 
 
-def _preemptor_row(preemptor: Preemptor) -> tuple[str | Cell, ...]:
+def _preemptor_row(preemptor: PreemptorEffect) -> tuple[str | Cell, ...]:
     pinned = Cell("yes", Tone.WARN) if preemptor.evicts_if_pinned else Cell("no", Tone.GOOD)
     return (
         preemptor.pod,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.report.answers.parts import Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Heading, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.words import counted
 
 
@@ -24,4 +24,4 @@ def group_capacity_parts(document: Mapping[str, Any]) -> Iterator[Part]:
         yield Table((document["within"], "groups"), rows, numeric=frozenset({"groups"}))
     if document["stop"]:
         yield Heading("What stops the next one")
-        yield Code(document["stop"], "text")
+        yield Snippet(document["stop"], "text")

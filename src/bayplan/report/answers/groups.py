@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.words import counted, listed
 
 _EXAMPLES = 5
@@ -29,7 +29,7 @@ def group_parts(document: Mapping[str, Any]) -> Iterator[Part]:
     unfit = document["firstUnfit"]
     if unfit is not None:
         yield Heading(f"The first that does not fit: {unfit['pod']}")
-        yield Code(unfit["message"], "text")
+        yield Snippet(unfit["message"], "text")
     if document["preemption"] is not None:
         yield from _preemption(document["preemption"])
     if len(document.get("placements") or ()) > 1:
@@ -78,7 +78,7 @@ def _preemption(preemption: Mapping[str, Any]) -> Iterator[Part]:
         yield Sentence(f"It would evict {counted(len(preemption['evicted']), 'pod')}: {victims}.", Tone.WARN)
         yield Table(("pod", "goes to"), list(preemption["proposed"].items()))
     else:
-        yield Code(preemption["message"], "text")
+        yield Snippet(preemption["message"], "text")
 
 
 def _placements(placements: list[Mapping[str, Any]]) -> Table:

@@ -11,12 +11,12 @@ from bayplan.report.answers.parts import (
     Bar,
     Bars,
     Cell,
-    Code,
     Details,
     Heading,
     Next,
     Part,
     Sentence,
+    Snippet,
     Table,
     Tone,
     cell,
@@ -60,7 +60,7 @@ def element(part: Part, *, is_answer: bool = False) -> Markup:
             return _table(part)
         case Bars():
             return tag("div", (_bar(bar, part.share(bar)) for bar in part.rows), class_="bars")
-        case Code(text):
+        case Snippet(text):
             return tag("pre", text)
         case Next(command):
             return joined(tag("p", "Next:"), tag("pre", command))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from bayplan.report.answers.parts import Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone, cell
+from bayplan.report.answers.parts import Bars, Cell, Details, Heading, Next, Part, Sentence, Snippet, Table, Tone, cell
 
 _MARKS = {Tone.PLAIN: "", Tone.GOOD: "✅ ", Tone.WARN: "⚠️ ", Tone.BAD: "❌ ", Tone.FAINT: ""}
 _BAR_WIDTH = 20
@@ -33,7 +33,7 @@ def block(part: Part, *, is_answer: bool = False) -> str:
             return _table(part)
         case Bars():
             return _fenced(_bars(part), "text")
-        case Code(text, language):
+        case Snippet(text, language):
             return _fenced(text.rstrip("\n"), language)
         case Next(command):
             return f"Next:\n\n{_fenced(command, 'sh')}"

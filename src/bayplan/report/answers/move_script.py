@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.analysis.answers.moving.defrag import Defrag
-from bayplan.analysis.answers.moving.playing import Step
+from bayplan.analysis.answers.moving.playing import PlayedMove
 from bayplan.report.words import counted
 
 _HEAD = """\
@@ -46,7 +46,7 @@ def move_script(answer: Defrag) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _commands(answer: Defrag, steps: tuple[Step, ...]) -> Iterator[str]:
+def _commands(answer: Defrag, steps: tuple[PlayedMove, ...]) -> Iterator[str]:
     """The target stays cordoned throughout; everything else is released after its step."""
     if answer.target:
         yield f"target={answer.target}\nkubectl cordon $target"

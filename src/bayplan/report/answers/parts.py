@@ -90,7 +90,7 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class Code(_Visible):
+class Snippet(_Visible):
     """Text to copy, such as a patch; shown as it is."""
 
     text: str
@@ -116,7 +116,7 @@ class Details:
     parts: Sequence[Part]
 
 
-Part: TypeAlias = "Sentence | Heading | Table | Bars | Code | Next | Details"
+Part: TypeAlias = "Sentence | Heading | Table | Bars | Snippet | Next | Details"
 
 
 def cell(content: str | Cell) -> Cell:

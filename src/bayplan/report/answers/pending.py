@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.analysis.answers.pending import PendingGroup, PendingPods
-from bayplan.report.answers.parts import Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Cell, Details, Heading, Next, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.words import counted, listed
 
 #: So few that the answer fits on a screen of 80 columns and 24 lines.
@@ -62,4 +62,4 @@ def _messages(answer: PendingPods) -> Iterator[Part]:
     for group in answer.groups:
         if group.message:
             yield Sentence(listed(group.pods, 3))
-            yield Code(group.message, "text")
+            yield Snippet(group.message, "text")

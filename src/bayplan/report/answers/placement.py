@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from bayplan.analysis.placement import PlacedPod, Placement
-from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.words import counted, examples, listed
 
 _EXAMPLES = 5
@@ -24,7 +24,7 @@ def placement_parts(placement: Placement) -> Iterator[Part]:
         groups[decision.message].append(decision.pod)
     for message, pods in sorted(groups.items(), key=lambda group: -len(group[1])):
         yield Heading(f"Unplaced: {listed(pods, _EXAMPLES)}")
-        yield Code(message, "text")
+        yield Snippet(message, "text")
 
 
 def summary(placement: Placement) -> str:

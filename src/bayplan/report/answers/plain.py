@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, cell
+from bayplan.report.answers.parts import Bar, Bars, Cell, Details, Heading, Next, Part, Sentence, Snippet, Table, cell
 
 
 def plain_parts(parts: Iterable[Part]) -> list[dict[str, Any]]:
@@ -24,7 +24,7 @@ def _plain(part: Part) -> dict[str, Any]:
             return {"part": "table", "columns": columns, "rows": [[_cell(each) for each in row] for row in part.rows]}
         case Bars():
             return {"part": "bars", "rows": [_bar(bar, part.share(bar)) for bar in part.rows]}
-        case Code(text, language):
+        case Snippet(text, language):
             return {"part": "code", "text": text, "language": language}
         case Next(command):
             return {"part": "next", "command": command}

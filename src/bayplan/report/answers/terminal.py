@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from bayplan.report import terminal
-from bayplan.report.answers.parts import Bars, Code, Details, Heading, Next, Part, Sentence, Table, Tone, cell
+from bayplan.report.answers.parts import Bars, Details, Heading, Next, Part, Sentence, Snippet, Table, Tone, cell
 from bayplan.report.terminal import Verbatim
 
 _STYLES = {Tone.PLAIN: "", Tone.GOOD: "green", Tone.WARN: "yellow", Tone.BAD: "red", Tone.FAINT: "dim"}
@@ -19,7 +19,7 @@ _BAR_WIDTH = 30
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _FULL = _EIGHTHS[-1]
 
-_Plain: TypeAlias = Sentence | Heading | Table | Bars | Code | Next
+_Plain: TypeAlias = Sentence | Heading | Table | Bars | Snippet | Next
 
 
 def terminal_parts(parts: Iterable[Part], *, details: bool = True) -> Iterator[terminal.Part]:
@@ -53,7 +53,7 @@ def _shown(part: _Plain) -> Iterator[terminal.Part]:
             yield _table(part)
         case Bars():
             yield _bars(part)
-        case Code(text):
+        case Snippet(text):
             yield Verbatim(text.rstrip("\n"))
         case Next(command):
             yield Verbatim(f"Next: {command}")

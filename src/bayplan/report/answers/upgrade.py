@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bayplan.analysis.answers.upgrading.changes import VersionChange
-from bayplan.analysis.answers.upgrading.outcomes import Outcome
-from bayplan.analysis.answers.upgrading.upgrade import Kind, PodDifference, Upgrade
-from bayplan.report.answers.parts import Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone
+from bayplan.analysis.answers.upgrading.outcomes import VersionOutcome
+from bayplan.analysis.answers.upgrading.upgrade import DifferenceKind, Upgrade, VersionDifference
+from bayplan.report.answers.parts import Cell, Details, Heading, Next, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.words import counted, examples, listed
 
 _SHOWN = 12
@@ -19,7 +19,7 @@ def upgrade_parts(answer: Upgrade) -> Iterator[Part]:
     yield _answer(answer)
     if answer.differences:
         yield _causes(answer)
-    moved = [each for each in answer.differences if each.kinds != (Kind.MESSAGE,)]
+    moved = [each for each in answer.differences if each.kinds != (DifferenceKind.MESSAGE,)]
     if moved:
         yield Heading("Pods with another outcome")
         yield _pods(answer, moved[:_SHOWN])
@@ -41,41 +41,41 @@ def _answer(answer: Upgrade) -> Sentence:
     if not answer.differences:
         return Sentence(f"{start}: the same decisions for {tried}.", Tone.BAD if answer.refused else Tone.GOOD)
     found = [f"{counted(number, 'pod')} {words}" for number, words in _counts(answer) if number]
-    decided = [each for each in answer.differences if each.kinds != (Kind.MESSAGE,)]
+    decided = [each for each in answer.differences if each.kinds != (DifferenceKind.MESSAGE,)]
     return Sentence(f"{start}, of {tried}: {listed(found)}.", Tone.WARN if decided or answer.refused else Tone.PLAIN)
 
 
 def _counts(answer: Upgrade) -> Iterator[tuple[int, str]]:
-    pairs = [(bool(each.before.node), bool(each.after.node)) for each in answer.of_kind(Kind.NODE)]
+    pairs = [(bool(each.before.node), bool(each.after.node)) for each in answer.of_kind(DifferenceKind.NODE)]
     yield pairs.count((True, False)), "without a node from now on"
     yield pairs.count((False, True)), "with a node only now"
     yield pairs.count((True, True)), "on another node"
-    yield len(answer.of_kind(Kind.VICTIMS)), "with other victims"
-    yield len(answer.of_kind(Kind.MESSAGE)), "with another message"
+    yield len(answer.of_kind(DifferenceKind.VICTIMS)), "with other victims"
+    yield len(answer.of_kind(DifferenceKind.MESSAGE)), "with another message"
 
 
 def _causes(answer: Upgrade) -> Table:
-    groups: dict[tuple[VersionChange, ...], list[PodDifference]] = {}
+    groups: dict[tuple[VersionChange, ...], list[VersionDifference]] = {}
     for each in answer.differences:
         groups.setdefault(each.causes, []).append(each)
     rows = [
         [
             "\n".join(_change(cause) for cause in causes),
-            *(str(sum(kind in each.kinds for each in pods) or "") for kind in Kind),
+            *(str(sum(kind in each.kinds for each in pods) or "") for kind in DifferenceKind),
         ]
         for causes, pods in sorted(groups.items(), key=lambda item: _gravity(item[1]))
     ]
     return Table(
-        (f"Changed in v{answer.after}", *(kind.value.title() for kind in Kind)),
+        (f"Changed in v{answer.after}", *(kind.value.title() for kind in DifferenceKind)),
         rows,
-        numeric=frozenset(kind.value.title() for kind in Kind),
+        numeric=frozenset(kind.value.title() for kind in DifferenceKind),
         flexible=frozenset({f"Changed in v{answer.after}"}),
     )
 
 
-def _gravity(pods: Sequence[PodDifference]) -> tuple[int, ...]:
+def _gravity(pods: Sequence[VersionDifference]) -> tuple[int, ...]:
     """What concerns nodes first, then what concerns most pods."""
-    return tuple(-sum(kind in each.kinds for each in pods) for kind in Kind)
+    return tuple(-sum(kind in each.kinds for each in pods) for kind in DifferenceKind)
 
 
 def _change(change: VersionChange) -> str:
@@ -83,7 +83,7 @@ def _change(change: VersionChange) -> str:
     return f"{change.plugin}{gate}: {change.text}" if change.plugin else change.text
 
 
-def _pods(answer: Upgrade, pods: Sequence[PodDifference]) -> Table:
+def _pods(answer: Upgrade, pods: Sequence[VersionDifference]) -> Table:
     columns = ("Pod", f"v{answer.before}", f"v{answer.after}", "Because of")
     return Table(
         columns,
@@ -100,7 +100,7 @@ def _pods(answer: Upgrade, pods: Sequence[PodDifference]) -> Table:
     )
 
 
-def _outcome(outcome: Outcome) -> str:
+def _outcome(outcome: VersionOutcome) -> str:
     if not outcome.node:
         return "no node"
     return f"{outcome.node}, evicting {examples(outcome.victims, _VICTIMS)}" if outcome.victims else outcome.node
@@ -133,11 +133,11 @@ def _metrics(answer: Upgrade) -> Iterator[Part]:
 def _messages(answer: Upgrade) -> Iterator[Part]:
     """An example for each cause."""
     seen: set[tuple[VersionChange, ...]] = set()
-    for each in answer.of_kind(Kind.MESSAGE):
+    for each in answer.of_kind(DifferenceKind.MESSAGE):
         if each.causes not in seen:
             seen.add(each.causes)
             yield Heading(f"Message of {each.pod}")
-            yield Code(f"v{answer.before}: {each.before.message}\nv{answer.after}: {each.after.message}", "text")
+            yield Snippet(f"v{answer.before}: {each.before.message}\nv{answer.after}: {each.after.message}", "text")
 
 
 def _over_time(answer: Upgrade) -> Iterator[Part]:

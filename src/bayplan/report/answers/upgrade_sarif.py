@@ -11,20 +11,20 @@ from typing import Any, Final
 
 from bayplan.analysis.answers.upgrading.configuration import ConfigurationChange
 from bayplan.analysis.answers.upgrading.metric_names import StaleName
-from bayplan.analysis.answers.upgrading.upgrade import Kind, PodDifference, Upgrade
+from bayplan.analysis.answers.upgrading.upgrade import DifferenceKind, Upgrade, VersionDifference
 from bayplan.report.answers.sarif import Lines, SarifResult, SarifRule, line_of, sarif_log
 
 _REFUSED: Final = "refused-setting"
 _DEFAULT: Final = "other-default"
 _METRIC: Final = "metric-gone"
-_LEVELS: Final[Mapping[Kind, str]] = MappingProxyType(
-    {Kind.NODE: "error", Kind.VICTIMS: "warning", Kind.MESSAGE: "note"}
+_LEVELS: Final[Mapping[DifferenceKind, str]] = MappingProxyType(
+    {DifferenceKind.NODE: "error", DifferenceKind.VICTIMS: "warning", DifferenceKind.MESSAGE: "note"}
 )
-_TITLES: Final[Mapping[Kind, str]] = MappingProxyType(
+_TITLES: Final[Mapping[DifferenceKind, str]] = MappingProxyType(
     {
-        Kind.NODE: "The other version puts the pod on another node, or on none, or only now on one.",
-        Kind.VICTIMS: "The other version evicts other pods for this one.",
-        Kind.MESSAGE: "The other version says something else about the pod.",
+        DifferenceKind.NODE: "The other version puts the pod on another node, or on none, or only now on one.",
+        DifferenceKind.VICTIMS: "The other version evicts other pods for this one.",
+        DifferenceKind.MESSAGE: "The other version says something else about the pod.",
     }
 )
 _EXPLAIN: Final = "Ask bayplan explain with --kubernetes-version for both versions."
@@ -52,7 +52,7 @@ def _results(answer: Upgrade, source_of: Callable[[str], str], lines: Lines) -> 
         yield _of_metric(name, answer)
 
 
-def _of_pod(each: PodDifference, answer: Upgrade, source_of: Callable[[str], str], lines: Lines) -> SarifResult:
+def _of_pod(each: VersionDifference, answer: Upgrade, source_of: Callable[[str], str], lines: Lines) -> SarifResult:
     name = pod_name(each)
     source = source_of(name)
     gravest = each.kinds[0]
@@ -69,7 +69,7 @@ def _of_pod(each: PodDifference, answer: Upgrade, source_of: Callable[[str], str
     )
 
 
-def pod_name(each: PodDifference) -> str:
+def pod_name(each: VersionDifference) -> str:
     """As in a fault."""
     return f"Pod {each.pod}"
 

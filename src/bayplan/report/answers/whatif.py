@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.analysis.answers.course import Cause, Departure
+from bayplan.analysis.answers.course import Departure, DepartureCause
 from bayplan.analysis.answers.node_usage import NodeChange, NodeUsage
-from bayplan.analysis.answers.whatif import Fate, WhatIf
+from bayplan.analysis.answers.whatif import PodCourse, WhatIf
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.report.answers.drain import drain_sentence, draining_parts, first_reason
 from bayplan.report.answers.parts import REASONS_MAX, Cell, Details, Heading, Part, Sentence, Tone
@@ -15,13 +15,13 @@ from bayplan.report.words import counted, examples, listed
 
 _NAMED = 3
 _WHY = {
-    Cause.PREEMPTED: "preempted",
-    Cause.DRAINED: "node drained",
-    Cause.TAINTED: "NoExecute taint",
-    Cause.NODE_DELETED: "node deleted",
-    Cause.DELETED: "deleted",
-    Cause.SCALED_DOWN: "scaled down",
-    Cause.UPDATED: "replaced by the rollout",
+    DepartureCause.PREEMPTED: "preempted",
+    DepartureCause.DRAINED: "node drained",
+    DepartureCause.TAINTED: "NoExecute taint",
+    DepartureCause.NODE_DELETED: "node deleted",
+    DepartureCause.DELETED: "deleted",
+    DepartureCause.SCALED_DOWN: "scaled down",
+    DepartureCause.UPDATED: "replaced by the rollout",
 }
 
 
@@ -77,7 +77,7 @@ def _summary(answer: WhatIf) -> Sentence:
     if answer.pending:
         done.append(f"{counted(len(answer.pending), 'pod')} {_is(len(answer.pending))} left without a node")
     drained, removed = (
-        len({each.pod for each in answer.removed if (each.cause is Cause.DRAINED) is wanted})
+        len({each.pod for each in answer.removed if (each.cause is DepartureCause.DRAINED) is wanted})
         for wanted in (True, False)
     )
     if drained:
@@ -130,7 +130,7 @@ def _updates(answer: WhatIf) -> Iterator[Part]:
             yield Sentence(f"The rollout of {update.workload} replaces {pods}.")
 
 
-def _evicted(answer: WhatIf, fates: Mapping[str, Fate]) -> Iterator[Part]:
+def _evicted(answer: WhatIf, fates: Mapping[str, PodCourse]) -> Iterator[Part]:
     if not answer.evicted:
         return
     yield Heading("Evicted, in order")
@@ -140,7 +140,7 @@ def _evicted(answer: WhatIf, fates: Mapping[str, Fate]) -> Iterator[Part]:
             each.pod,
             _priority(each),
             each.node,
-            each.by if each.cause is Cause.PREEMPTED else _WHY[each.cause],
+            each.by if each.cause is DepartureCause.PREEMPTED else _WHY[each.cause],
             Cell(", ".join(each.breaks), Tone.BAD),
             _then(each, fates.get(each.pod)),
         )
@@ -154,7 +154,7 @@ def _priority(each: Departure) -> str:
     return f"{each.priority_class} ({each.priority})" if each.priority_class else str(each.priority)
 
 
-def _then(each: Departure, fate: Fate | None) -> Cell:
+def _then(each: Departure, fate: PodCourse | None) -> Cell:
     if not each.comes_back:
         return Cell("lost", Tone.BAD)
     if fate is None:
@@ -167,27 +167,27 @@ def _then(each: Departure, fate: Fate | None) -> Cell:
     return Cell("pending", Tone.BAD) if fate.message else Cell("gone", Tone.BAD)
 
 
-def _pending(pending: Sequence[Fate]) -> Iterator[Part]:
+def _pending(pending: Sequence[PodCourse]) -> Iterator[Part]:
     if pending:
         yield Heading("Pending because of the change")
         rows = [(fate.pod, _before(fate), first_reason(fate.message)) for fate in pending]
         yield from short_table(("pod", "before", "why"), rows, flexible={"why"})
 
 
-def _before(fate: Fate) -> str:
+def _before(fate: PodCourse) -> str:
     if fate.node_before:
         return f"on {fate.node_before}"
     return "pending" if fate.pending_before else "new"
 
 
-def _placed(placed: Sequence[Fate]) -> Iterator[Part]:
+def _placed(placed: Sequence[PodCourse]) -> Iterator[Part]:
     if placed:
         yield Heading("Pods that get a node")
         rows = [(fate.pod, _before(fate), fate.node_after, _evicts(fate)) for fate in placed]
         yield from short_table(("pod", "before", "node", "evicts"), rows, flexible={"evicts"})
 
 
-def _evicts(fate: Fate) -> str:
+def _evicts(fate: PodCourse) -> str:
     new = [victim for victim in fate.victims if victim not in fate.evicted_anyway]
     text = examples(new, _NAMED)
     if fate.evicted_anyway:
@@ -207,7 +207,7 @@ def _indirect(answer: WhatIf) -> Iterator[Part]:
         yield from short_table(("pod", "now", "without the change", "with it"), rows)
 
 
-def _without(fate: Fate) -> str:
+def _without(fate: PodCourse) -> str:
     return fate.node_without or ("pending" if fate.pending_without else "evicted")
 
 
@@ -224,7 +224,7 @@ def _removed(removed: Sequence[Departure]) -> Iterator[Part]:
     rows = [
         (each.pod, each.node or "pending", f"{_WHY[each.cause]}: {each.by}")
         for each in removed
-        if each.cause is not Cause.DRAINED  # said where it is about draining
+        if each.cause is not DepartureCause.DRAINED  # said where it is about draining
     ]
     if rows:
         yield Heading("Removed as requested")

@@ -17,7 +17,7 @@ from bayplan.analysis.simulation.results.differences import ClassFigures, Compar
 from bayplan.analysis.simulation.results.run_format import End, Run
 from bayplan.report.comparison.rows import names
 from bayplan.report.drawing.bands import Band, Series, TimeSpan, time_figure
-from bayplan.report.drawing.marks import Row, quantile_figure
+from bayplan.report.drawing.marks import QuantileRow, quantile_figure
 from bayplan.report.durations import TimeUnit, unit_for
 from bayplan.report.simulation.time_figures import (
     DASHES,
@@ -101,7 +101,7 @@ def waits_by_class(comparison: Comparison) -> Markup:
     return quantile_figure("Waiting time by priority class and run", wait_rows(comparison), "pods placed")
 
 
-def wait_rows(comparison: Comparison) -> list[tuple[str, list[Row]]]:
+def wait_rows(comparison: Comparison) -> list[tuple[str, list[QuantileRow]]]:
     """A row for each run within each class, the most important class on top."""
     called = names(comparison)
     classes = [compared for compared in comparison.classes if any(map(_quantiles, compared.runs))]
@@ -109,7 +109,7 @@ def wait_rows(comparison: Comparison) -> list[tuple[str, list[Row]]]:
         (
             f"{compared.class_name} ({compared.priority:,})",
             [
-                Row(f"{compared.class_name} in {called[run]}", look_of(run), quantiles, figures.placed)
+                QuantileRow(f"{compared.class_name} in {called[run]}", look_of(run), quantiles, figures.placed)
                 for run, figures in enumerate(compared.runs)
                 if (quantiles := _quantiles(figures))
             ],

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from bayplan.analysis.simulation.results.differences import (
-    Change,
+    ChangeKind,
     ClassFigures,
     Comparison,
-    Difference,
     Fate,
+    RunDifference,
     SummaryDifference,
 )
 from bayplan.analysis.simulation.results.run_format import End
@@ -101,7 +101,7 @@ def _waits(figures: SummaryDifference) -> str:
     return f" At p90, {listed(said)}." if said else ""
 
 
-def _change_sentence(comparison: Comparison, difference: Difference, base: str, run: str) -> str:
+def _change_sentence(comparison: Comparison, difference: RunDifference, base: str, run: str) -> str:
     pods = difference.pods
     said = f"{counted(pods.in_both, 'pod')} in both runs, none with a different outcome."
     if pods.changed:
@@ -121,7 +121,7 @@ def _change_sentence(comparison: Comparison, difference: Difference, base: str, 
     return said + (f" There {'is' if alone[0][0] + alone[1][0] == 1 else 'are'} {listed(there)}." if there else "")
 
 
-def _preemption_sentence(difference: Difference, base: str, run: str) -> str:
+def _preemption_sentence(difference: RunDifference, base: str, run: str) -> str:
     found = difference.preemptions
     if not (found.in_both or found.only_in_base or found.only_in_run):
         return "There were no preemptions in any run."
@@ -225,7 +225,7 @@ def _wait_change(base: float | None, run: float | None) -> str:
 # ---------------------------------------------------------------- pods and preemptions
 
 
-def _change_rows(difference: Difference, at_most: int) -> list[Row]:
+def _change_rows(difference: RunDifference, at_most: int) -> list[Row]:
     """The gravest changes first; a time is shown where it counts as a different one."""
     return [
         (
@@ -233,7 +233,7 @@ def _change_rows(difference: Difference, at_most: int) -> list[Row]:
             change.class_name,
             _fate(change.base),
             _fate(change.in_run),
-            signed_duration(change.bound_later or 0) if Change.TIME in change.changed else "",
+            signed_duration(change.bound_later or 0) if ChangeKind.TIME in change.changed else "",
         )
         for change in difference.pods.changes[:at_most]
     ]
@@ -247,7 +247,7 @@ def _fate(fate: Fate) -> str:
     return f"{placed}, preempted at {duration_text(fate.ended)}" if fate.end is End.PREEMPTED else placed
 
 
-def _preemptions_alone(difference: Difference, base: str, run: str) -> list[Row]:
+def _preemptions_alone(difference: RunDifference, base: str, run: str) -> list[Row]:
     """Preemptions that only one of the two had, in order of time."""
     found = difference.preemptions
     alone = [(base, preemption) for preemption in found.only_in_base]

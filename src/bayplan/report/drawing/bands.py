@@ -25,7 +25,7 @@ _TIME_TICKS = 10
 _STRIPS, _STRIPS_MAX = 120, 500
 
 
-class Shape(Enum):
+class BandShape(Enum):
     """How a series is drawn; areas of a band are stacked."""
 
     LINE = "line"
@@ -41,7 +41,7 @@ class Series:
     times: Sequence[float]  # in the unit of the axis
     values: Sequence[float]
     look: str  # classes of the page's style
-    shape: Shape = Shape.LINE
+    shape: BandShape = BandShape.LINE
 
     def at(self, time: float) -> float | None:
         place = bisect_right(self.times, time) - 1
@@ -61,9 +61,9 @@ class Band:
     def highest(self) -> float:
         if self.top is not None:
             return self.top
-        stacked = [one.values for one in self.series if one.shape is Shape.AREA]
+        stacked = [one.values for one in self.series if one.shape is BandShape.AREA]
         totals = list(map(sum, zip(*stacked, strict=True))) if stacked else []
-        alone = [value for one in self.series if one.shape is not Shape.AREA for value in one.values]
+        alone = [value for one in self.series if one.shape is not BandShape.AREA for value in one.values]
         return max([*totals, *alone, 1]) * _HEADROOM
 
 
@@ -138,12 +138,12 @@ def _shapes(band: Band, end: float) -> Iterator[Markup]:
     below: list[float] = []
     for one in band.series:
         heights = list(one.values)
-        if one.shape is Shape.AREA:
+        if one.shape is BandShape.AREA:
             below = below or [0.0] * len(heights)
             heights = [low + value for low, value in zip(below, heights, strict=True)]
             yield tag("path", class_=f"filled {one.look}", d=_between(one.times, below, heights, band.highest, end))
             below = heights
-        elif one.shape is Shape.BARS:
+        elif one.shape is BandShape.BARS:
             zeros = [0.0] * len(heights)
             yield tag("path", class_=f"filled {one.look}", d=_between(one.times, zeros, heights, band.highest, end))
         else:

@@ -29,7 +29,7 @@ QUANTILES = (
 
 
 @dataclass(frozen=True)
-class Row:
+class QuantileRow:
     """Quantiles in seconds, from the median to the longest."""
 
     name: str
@@ -38,7 +38,7 @@ class Row:
     count: int
 
 
-def quantile_figure(label: str, groups: Sequence[tuple[str, Sequence[Row]]], noun: str) -> Markup:
+def quantile_figure(label: str, groups: Sequence[tuple[str, Sequence[QuantileRow]]], noun: str) -> Markup:
     """A label for each group, and below each other its rows; `noun` is what was counted."""
     longest = max((row.quantiles[-1] for _, rows in groups for row in rows), default=0.0)
     scale = _Scale(max(longest, 10.0))
@@ -75,7 +75,7 @@ class _Scale:
         return [tick for tick in _TICKS if tick <= self.top]
 
 
-def _row(row: Row, y: float, scale: _Scale, noun: str) -> Iterator[Markup]:
+def _row(row: QuantileRow, y: float, scale: _Scale, noun: str) -> Iterator[Markup]:
     first, last = scale.percent(row.quantiles[0]), scale.percent(row.quantiles[-1])
     yield tag("line", x1=first, x2=last, y1=y, y2=y, class_=f"range {row.look}")
     for (name, form), seconds in zip(QUANTILES, row.quantiles, strict=True):

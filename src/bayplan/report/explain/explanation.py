@@ -12,7 +12,7 @@ from typing import Any
 
 from bayplan.core.framework import verdict
 from bayplan.model.pod import FINISHED_PHASES
-from bayplan.report.answers.parts import Code, Details, Heading, Next, Part, Sentence, Tone
+from bayplan.report.answers.parts import Details, Heading, Next, Part, Sentence, Snippet, Tone
 from bayplan.report.explain.claims import claim_parts
 from bayplan.report.explain.disruption import TITLE, disruption_parts
 from bayplan.report.explain.failures import all_reason_parts, cause_lines, failure_parts
@@ -49,7 +49,7 @@ def _details(plain: Plain, *, top: int, all_nodes: bool) -> Iterator[Part]:
     yield from preemption_parts(plain, all_nodes=all_nodes)
     if plain["message"]:
         yield Heading("Scheduler message")
-        yield Code(plain["message"], "text")
+        yield Snippet(plain["message"], "text")
 
 
 def answer(plain: Plain) -> Sentence:

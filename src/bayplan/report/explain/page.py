@@ -15,7 +15,7 @@ from bayplan.analysis.occupancy import Occupancy
 from bayplan.analysis.written import written_amount
 from bayplan.core.preemption.select import CRITERIA, PRIORITY_OFFSET, PRIORITY_SUM
 from bayplan.report.answers.html import answer_page, element
-from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.explain.claims import claim_parts
 from bayplan.report.explain.disruption import TITLE, disruption_parts
 from bayplan.report.explain.explanation import answer, remarks
@@ -52,7 +52,7 @@ def _body(plain: Plain, nodes: Sequence[Occupancy], resources: Sequence[str]) ->
     yield _section("Preemption", [_criteria(plain), *_elements(preemption_parts(plain, all_nodes=False))])
     yield _section(TITLE, list(_elements(disruption_parts(plain))))
     if plain["message"]:
-        yield _section("Scheduler message", [element(Code(plain["message"], "text"))])
+        yield _section("Scheduler message", [element(Snippet(plain["message"], "text"))])
 
 
 def _facts(plain: Plain) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bayplan.analysis.simulation.results.run_format import Chain, Fidelity, Preemption, Run
-from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Table, Tone
+from bayplan.analysis.simulation.results.run_format import Chain, Fidelity, RecordedPreemption, Run
+from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.answers.tables import table_of
 from bayplan.report.durations import duration_text
 from bayplan.report.words import amount_text, counted, eviction_cause, examples, listed, violations
@@ -139,13 +139,13 @@ def _preemption_parts(run: Run) -> Iterator[Part]:
         yield Sentence(f"and {len(preemptions) - _PREEMPTIONS:,} more; -o json and --report show all.", Tone.FAINT)
 
 
-def _preemption_table(preemptions: Sequence[Preemption]) -> Table:
+def _preemption_table(preemptions: Sequence[RecordedPreemption]) -> Table:
     flexible = ["node", "victims", "budgets violated", "decided by"]
     titles = ["at", "preemptor", "priority", *flexible]
     return table_of(titles, map(_preemption_row, preemptions), ["at", "priority"], ["preemptor", *flexible])
 
 
-def _preemption_row(preemption: Preemption) -> list[Cell]:
+def _preemption_row(preemption: RecordedPreemption) -> list[Cell]:
     broken = preemption.broken_budgets
     texts = (
         duration_text(preemption.t),
@@ -180,7 +180,7 @@ def _chain_row(chain: Chain) -> tuple[Any, ...]:
 def _pending_parts(run: Run) -> Iterator[Part]:
     for group in run.waiting:
         yield Heading(f"Pending at the end: {listed(group.pods, _PODS)}")
-        yield Code(group.message or "Not attempted: gated, or for another scheduler.", "text")
+        yield Snippet(group.message or "Not attempted: gated, or for another scheduler.", "text")
 
 
 def _note_parts(run: Run) -> Iterator[Part]:

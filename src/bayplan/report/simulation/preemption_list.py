@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from markupsafe import Markup
 
-from bayplan.analysis.simulation.results.run_format import Candidate, Preemption, Record, Victim
+from bayplan.analysis.simulation.results.run_format import Candidate, PreemptionDetails, RecordedPreemption, Victim
 from bayplan.report.answers.html import html_table
 from bayplan.report.durations import duration_text
 from bayplan.report.explain.choice import LOST_BY, choice_sentence, lost_by
@@ -24,7 +24,7 @@ _CANDIDATES_MAX = 8
 _REPRIEVES_MAX = 12
 
 
-def preemption_records(preemptions: Sequence[Preemption]) -> list[Markup]:
+def preemption_records(preemptions: Sequence[RecordedPreemption]) -> list[Markup]:
     """The first preemptions in the order of time, as many as there is room for."""
     shown: list[Markup] = []
     size = 0
@@ -55,7 +55,7 @@ def and_more(rest: int, noun: str = "", which: str = "") -> Markup:
     return tag("p", f"and {number} more{which}.") if rest > 0 else NOTHING
 
 
-def _details(position: int, preemption: Preemption) -> Markup:
+def _details(position: int, preemption: RecordedPreemption) -> Markup:
     victims, broken = preemption.victims, preemption.broken_budgets
     who = victims[0].pod if len(victims) == 1 else counted(len(victims), "pod")
     summary = tag(
@@ -71,7 +71,7 @@ def _details(position: int, preemption: Preemption) -> Markup:
     return tag("details", summary, _body(preemption), id=f"preemption-{position}")
 
 
-def _body(preemption: Preemption) -> Markup:
+def _body(preemption: RecordedPreemption) -> Markup:
     record, chosen = preemption.record, preemption.node
     said = [tag("b", "Decided by:"), f" {preemption.decided or 'not recorded'}."]
     rest = NOTHING
@@ -89,7 +89,7 @@ def _victims(victims: Sequence[Victim]) -> Markup:
     return joined(tag("h4", "Victims"), html_table(["pod", "priority", "budgets violated"], rows, ["priority"]))
 
 
-def _candidates(record: Record, losers: Mapping[str, str], chosen: str) -> Markup:
+def _candidates(record: PreemptionDetails, losers: Mapping[str, str], chosen: str) -> Markup:
     """The chosen one, then those that lasted longest; `losers` gives the criterion that ruled out a node."""
     lasted = {criterion: place for place, criterion in enumerate(LOST_BY)}
 
@@ -113,7 +113,7 @@ def _candidates(record: Record, losers: Mapping[str, str], chosen: str) -> Marku
     return joined(tag("h4", counted(count, "candidate")), html_table(titles, rows, titles[2:5]), more)
 
 
-def _reprieves(record: Record, chosen: str) -> Markup:
+def _reprieves(record: PreemptionDetails, chosen: str) -> Markup:
     """What was tried on the chosen node; empty if the victim was the only pod there."""
     tried = [tried for candidate in record.candidates if candidate.node == chosen for tried in candidate.reprieves]
     if len(tried) < 2:

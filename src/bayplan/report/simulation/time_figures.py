@@ -18,8 +18,8 @@ from markupsafe import Markup
 from bayplan.analysis.simulation.results.run_format import End
 from bayplan.report.answers.html import element
 from bayplan.report.answers.parts import Bar, Bars
-from bayplan.report.drawing.bands import Band, Series, Shape, TimeSpan, time_figure
-from bayplan.report.drawing.marks import Row, quantile_figure
+from bayplan.report.drawing.bands import Band, BandShape, Series, TimeSpan, time_figure
+from bayplan.report.drawing.marks import QuantileRow, quantile_figure
 from bayplan.report.simulation.view import SimulationView
 from bayplan.report.words import counted
 
@@ -49,7 +49,7 @@ def bands_over_time(view: SimulationView) -> list[Band]:
         for place, (resource, shares) in enumerate(_asked_for(series.used))
     ]
     waits = [
-        Series(name, times, maxima(lengths, starts), _QUEUE_LOOKS.get(name, "c7"), Shape.AREA)
+        Series(name, times, maxima(lengths, starts), _QUEUE_LOOKS.get(name, "c7"), BandShape.AREA)
         for name, lengths in series.queue.items()
         if any(lengths) or name in ("active", "unschedulable")
     ]
@@ -78,7 +78,7 @@ def _victims_over_time(view: SimulationView) -> Series:
     # When they went; two preemptors may have chosen the same pod.
     at = [pod.ended for pod in view.run.pods if pod.end is End.PREEMPTED]
     counts, _ = np.histogram(np.clip(np.array(at, dtype=float), 0, edges[-1]), edges)
-    return Series("", [view.unit.of(float(edge)) for edge in edges[:-1]], counts.tolist(), "alarm", Shape.BARS)
+    return Series("", [view.unit.of(float(edge)) for edge in edges[:-1]], counts.tolist(), "alarm", BandShape.BARS)
 
 
 def chunk_starts(count: int, at_most: int = POINTS_MAX) -> list[int]:
@@ -105,11 +105,11 @@ def waiting(view: SimulationView) -> Markup:
     return quantile_figure("Waiting time by priority class", waiting_rows(view), "pods placed")
 
 
-def waiting_rows(view: SimulationView) -> list[tuple[str, list[Row]]]:
+def waiting_rows(view: SimulationView) -> list[tuple[str, list[QuantileRow]]]:
     """One row for each class, the most important on top."""
     waits = {name: view.run.summary.waiting[name] for name in view.run.classes if name in view.run.summary.waiting}
     return [
-        (f"{name} ({view.run.classes[name]:,})", [Row(name, view.looks[name], wait.quantiles, wait.count)])
+        (f"{name} ({view.run.classes[name]:,})", [QuantileRow(name, view.looks[name], wait.quantiles, wait.count)])
         for name, wait in waits.items()
     ]
 

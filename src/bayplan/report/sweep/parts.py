@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bayplan.analysis.sweeping.design import MORE
-from bayplan.analysis.sweeping.summary_format import Difference, Effect, Estimate, PointSummary, SweepSummary
+from bayplan.analysis.sweeping.summary_format import Effect, Estimate, MeanDifference, PointSummary, SweepSummary
 from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Table, Tone
 from bayplan.report.durations import duration_text
 from bayplan.report.words import counted, listed
@@ -98,7 +98,7 @@ def _figure_cells(measure: str, point: PointSummary) -> list[Cell]:
     return [*cells, Cell(f"{sign}{mean}{' *' if difference.real else ''}", tone), Cell(interval, tone)]
 
 
-def _texts(measure: str, found: Estimate | Difference | None) -> tuple[str, str]:
+def _texts(measure: str, found: Estimate | MeanDifference | None) -> tuple[str, str]:
     if found is None:
         return "–", ""
     interval = f"{number_text(measure, found.low)} to {number_text(measure, found.high)}"

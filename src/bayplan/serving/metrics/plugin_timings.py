@@ -16,7 +16,7 @@ from bayplan.core.events import Event
 from bayplan.core.framework.verdict import Code
 from bayplan.serving.metrics import families
 from bayplan.serving.metrics.event_labels import EventNames, labels_of
-from bayplan.serving.metrics.stopwatch import POST_FILTER, Step, Stopwatch
+from bayplan.serving.metrics.stopwatch import POST_FILTER, Stopwatch, TimedStep
 from bayplan.serving.metrics.tallies import Counts, Durations, Labels, Reading, Tally
 
 PRE_BIND = "PreBind"
@@ -60,7 +60,7 @@ class PluginTimings:
             evaluations,
         )
 
-    def attempted(self, steps: Sequence[Step], outcome: Outcome, profile: str) -> int:
+    def attempted(self, steps: Sequence[TimedStep], outcome: Outcome, profile: str) -> int:
         """One timed attempt. Gives what PreBind took so far, if it is not over: the pod may wait there."""
         reached = _reached(steps, outcome)
         points: dict[str, tuple[int, Code]] = dict.fromkeys(reached, (0, Code.SUCCESS))
@@ -82,7 +82,7 @@ class PluginTimings:
 
     # ------------------------------------------------------------------ outside attempts
 
-    def called(self, step: Step, status: Code, took_ns: int) -> None:
+    def called(self, step: TimedStep, status: Code, took_ns: int) -> None:
         if step.plugin:
             self.plugins.add(took_ns, (step.plugin, step.point, status.value))
         else:
@@ -104,7 +104,7 @@ class PluginTimings:
             self._building.add(took_ns, (profile,))
 
 
-def _reached(steps: Iterable[Step], outcome: Outcome) -> tuple[str, ...]:
+def _reached(steps: Iterable[TimedStep], outcome: Outcome) -> tuple[str, ...]:
     """The extension points that the attempt has gone through, as far as its outcome tells."""
     if outcome is Outcome.ERROR:
         return ()
@@ -119,5 +119,5 @@ def _worse(point: str, known: Code, status: Code) -> Code:
     return known if point in _ONLY_ERRORS_COUNT and status is not Code.ERROR else status
 
 
-def _evaluations(steps: Iterable[Step]) -> Mapping[Labels, float]:
+def _evaluations(steps: Iterable[TimedStep]) -> Mapping[Labels, float]:
     return {(s.plugin, s.point, s.profile): s.calls for s in steps if s.calls and s.point in _EVALUATED}

@@ -37,7 +37,7 @@ _RANKS = {
 _ERROR, _SKIP = Code.ERROR, Code.SKIP
 
 
-class Step:
+class TimedStep:
     """One plugin ("": all of them together) at one extension point of one profile."""
 
     __slots__ = ("alone_ns", "calls", "plugin", "point", "profile", "status", "took_ns")
@@ -53,10 +53,10 @@ class Step:
         self.status: Code | None = None
 
 
-class Recorder(Protocol):
+class TimingRecorder(Protocol):
     """Is told what happens outside attempts, as soon as it is over."""
 
-    def called(self, step: Step, status: Code, took_ns: int) -> None:
+    def called(self, step: TimedStep, status: Code, took_ns: int) -> None:
         """A plugin was asked outside of an attempt."""
 
     def hinted(self, plugin: str, cluster_event: str, *, helps: bool, took_ns: int) -> None:
@@ -88,20 +88,20 @@ class Stopwatch:
         "steps",
     )
 
-    def __init__(self, clock: Callable[[], int], recorder: Recorder) -> None:
+    def __init__(self, clock: Callable[[], int], recorder: TimingRecorder) -> None:
         self.clock = clock
         self.recorder = recorder
         self.running = False  # in an attempt that is timed
         self.observing = False  # in an event that is timed
-        self.steps: dict[tuple[str, str, str], Step] = {}
-        self._touched: list[Step] = []
+        self.steps: dict[tuple[str, str, str], TimedStep] = {}
+        self._touched: list[TimedStep] = []
         self._inside_post_filter = False
         self._attempts = _Quota()
         self._events = _Quota()
 
-    def step(self, profile: str, plugin: str, point: str) -> Step:
+    def step(self, profile: str, plugin: str, point: str) -> TimedStep:
         key = (profile, plugin, point)
-        return self.steps.get(key) or self.steps.setdefault(key, Step(*key))
+        return self.steps.get(key) or self.steps.setdefault(key, TimedStep(*key))
 
     def start(self, now: int) -> None:
         """An attempt begins; it is timed unless many were in this second."""
@@ -109,7 +109,7 @@ class Stopwatch:
         if self.running:
             self._reset()
 
-    def finish(self) -> list[Step] | None:
+    def finish(self) -> list[TimedStep] | None:
         """The steps of the attempt, good until the next one starts; None if it was not timed."""
         if not self.running:
             return None
@@ -131,7 +131,7 @@ class Stopwatch:
         self.observing = False
         self.recorder.handled(event, self.clock() - started)
 
-    def measure(self, step: Step, status_of: StatusOf, ask: Callable[..., Any], *arguments: Any) -> Any:
+    def measure(self, step: TimedStep, status_of: StatusOf, ask: Callable[..., Any], *arguments: Any) -> Any:
         started = self.clock()
         try:
             answer = ask(*arguments)
@@ -141,7 +141,7 @@ class Stopwatch:
         self._note(step, self.clock() - started, status_of(answer, arguments))
         return answer
 
-    def measure_post_filter(self, step: Step, status_of: StatusOf, ask: Callable[[], Any]) -> Any:
+    def measure_post_filter(self, step: TimedStep, status_of: StatusOf, ask: Callable[[], Any]) -> Any:
         """Filters that it runs count as its own time, and as that of the plugins, but not as that of Filter."""
         self._inside_post_filter = True
         try:
@@ -149,14 +149,14 @@ class Stopwatch:
         finally:
             self._inside_post_filter = False
 
-    def measure_at_once(self, step: Step, status_of: StatusOf, ask: Callable[..., Any], *arguments: Any) -> Any:
+    def measure_at_once(self, step: TimedStep, status_of: StatusOf, ask: Callable[..., Any], *arguments: Any) -> Any:
         """For a call outside of attempts."""
         started = self.clock()
         answer = ask(*arguments)
         self.recorder.called(step, status_of(answer, arguments), self.clock() - started)
         return answer
 
-    def _note(self, step: Step, took_ns: int, status: Code) -> None:
+    def _note(self, step: TimedStep, took_ns: int, status: Code) -> None:
         if step.status is None:
             self._touched.append(step)
             step.status = status

@@ -31,7 +31,7 @@ from bayplan.core.instruments import Instruments
 from bayplan.core.queue.hints import QueueProfile
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.core.snapshot import View
-from bayplan.serving.metrics.stopwatch import POST_FILTER, PRE_ENQUEUE, StatusOf, Step, Stopwatch
+from bayplan.serving.metrics.stopwatch import POST_FILTER, PRE_ENQUEUE, StatusOf, Stopwatch, TimedStep
 
 
 class _Named(Protocol):
@@ -156,7 +156,9 @@ def _timed_plugin(plugin: Plugin, profile_name: str, stopwatch: Stopwatch) -> Pl
     return timed
 
 
-def _deciding(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Callable[..., Any]) -> Callable[..., Any]:
+def _deciding(
+    stopwatch: Stopwatch, step: TimedStep, status_of: StatusOf, ask: Callable[..., Any]
+) -> Callable[..., Any]:
     """Takes three arguments, by name and not as `*arguments`: it is called several times in every decision."""
 
     def call(first: Any, second: Any, third: Any) -> Any:
@@ -167,7 +169,9 @@ def _deciding(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Callab
     return call
 
 
-def _preparing(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Callable[..., Any]) -> Callable[..., Any]:
+def _preparing(
+    stopwatch: Stopwatch, step: TimedStep, status_of: StatusOf, ask: Callable[..., Any]
+) -> Callable[..., Any]:
     """Takes two arguments."""
 
     def call(first: Any, second: Any) -> Any:
@@ -177,7 +181,7 @@ def _preparing(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Calla
 
 
 def _post_filtering(
-    stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Callable[..., Any]
+    stopwatch: Stopwatch, step: TimedStep, status_of: StatusOf, ask: Callable[..., Any]
 ) -> Callable[..., Any]:
     """Runs filters in its turn."""
 
@@ -189,7 +193,7 @@ def _post_filtering(
     return call
 
 
-def _outside(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Callable[..., Any]) -> Callable[..., Any]:
+def _outside(stopwatch: Stopwatch, step: TimedStep, status_of: StatusOf, ask: Callable[..., Any]) -> Callable[..., Any]:
     """While an event is observed."""
 
     def call(*arguments: Any) -> Any:

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.analysis.anonymizing.rules import Rule
-from bayplan.analysis.anonymizing.texts import Findings, Texts
+from bayplan.analysis.anonymizing.rules import TextRule
+from bayplan.analysis.anonymizing.texts import Learned, Texts
 from bayplan.model.timestamps import format_time, parse_time
 
 
-def renamed(rule: Rule, *texts: str) -> list[str]:
-    found = Findings()
+def renamed(rule: TextRule, *texts: str) -> list[str]:
+    found = Learned()
     learning = Texts(found, learning=True)
     for text in texts:
         learning.by_rule[rule](text)
@@ -22,63 +22,63 @@ def renamed(rule: Rule, *texts: str) -> list[str]:
 @pytest.mark.parametrize(
     ("rule", "text"),
     [
-        (Rule.KEY, "kubernetes.io/hostname"),
-        (Rule.KEY, "topology.kubernetes.io/zone"),
-        (Rule.KEY, "topology.ebs.csi.aws.com/zone"),
-        (Rule.KEY, "node-role.kubernetes.io/control-plane"),
-        (Rule.KEY, "app.kubernetes.io/name"),
-        (Rule.KEY, "pod-template-hash"),
-        (Rule.KEY, "metadata.name"),
-        (Rule.CONDITION, "PodScheduled"),
-        (Rule.WORD, "Unschedulable"),
-        (Rule.GROUP, "apps/v1"),
-        (Rule.GROUP, "v1"),
-        (Rule.GROUP, "resource.k8s.io/v1beta2"),
-        (Rule.DRIVER, "ebs.csi.aws.com"),
-        (Rule.DRIVERS, "kubernetes.io/aws-ebs,kubernetes.io/gce-pd"),
-        (Rule.RESOURCE, "hugepages-2Mi"),
-        (Rule.AMOUNT, "25%"),
-        (Rule.AMOUNT, "0-3,5"),
-        (Rule.AMOUNT, "1500Mi"),
-        (Rule.SCHEDULE, "17 3 * * mon-fri"),
-        (Rule.SCHEDULER, "default-scheduler"),
+        (TextRule.KEY, "kubernetes.io/hostname"),
+        (TextRule.KEY, "topology.kubernetes.io/zone"),
+        (TextRule.KEY, "topology.ebs.csi.aws.com/zone"),
+        (TextRule.KEY, "node-role.kubernetes.io/control-plane"),
+        (TextRule.KEY, "app.kubernetes.io/name"),
+        (TextRule.KEY, "pod-template-hash"),
+        (TextRule.KEY, "metadata.name"),
+        (TextRule.CONDITION, "PodScheduled"),
+        (TextRule.WORD, "Unschedulable"),
+        (TextRule.GROUP, "apps/v1"),
+        (TextRule.GROUP, "v1"),
+        (TextRule.GROUP, "resource.k8s.io/v1beta2"),
+        (TextRule.DRIVER, "ebs.csi.aws.com"),
+        (TextRule.DRIVERS, "kubernetes.io/aws-ebs,kubernetes.io/gce-pd"),
+        (TextRule.RESOURCE, "hugepages-2Mi"),
+        (TextRule.AMOUNT, "25%"),
+        (TextRule.AMOUNT, "0-3,5"),
+        (TextRule.AMOUNT, "1500Mi"),
+        (TextRule.SCHEDULE, "17 3 * * mon-fri"),
+        (TextRule.SCHEDULER, "default-scheduler"),
     ],
 )
-def test_what_is_well_known_stays(rule: Rule, text: str) -> None:
+def test_what_is_well_known_stays(rule: TextRule, text: str) -> None:
     assert renamed(rule, text) == [text]
 
 
 @pytest.mark.parametrize(
     ("rule", "text", "new"),
     [
-        (Rule.KEY, "node-role.kubernetes.io/payments", "node-role.kubernetes.io/x1"),
-        (Rule.KEY, "node.kubernetes.io/acme-pool", "node.kubernetes.io/x1-x2"),
-        (Rule.KEY, "acme.kubernetes.io/pool", "x1.kubernetes.io/x2"),
-        (Rule.KEY, "topology.acme.com/rack", "x4.x1.x2/x3"),
-        (Rule.KEY, "app", "x1"),
-        (Rule.CONDITION, "AcmeReady", "x1"),
-        (Rule.CONDITION, "acme.com/Ready", "x2.x3/x1"),
-        (Rule.WORD, "AcmeReason", "x1"),
-        (Rule.GROUP, "acme/v1", "x1/v1"),
-        (Rule.GROUP, "apps/v1acme", "apps/x1"),
-        (Rule.DRIVER, "gpu.acme.com", "x3.x1.x2"),
-        (Rule.RESOURCE, "acme.com/gpu", "x1.x2/x3"),
-        (Rule.RESOURCE, "acme.kubernetes.io/gpu", "x1.kubernetes.io/x2"),
-        (Rule.RESOURCE, "deviceclass.resource.kubernetes.io/acme", "deviceclass.resource.kubernetes.io/x1"),
-        (Rule.SCHEDULE, "TZ=Europe/Zurich 0 3 * * *", "x1/x2"),
-        (Rule.SCHEDULER, "acme-scheduler", "x1-x2"),
-        (Rule.TIME, "yesterday", "x1"),
-        (Rule.VERSION, "48151623", "1"),
-        (Rule.UID, "GPU-8d2e", "uid-1"),
+        (TextRule.KEY, "node-role.kubernetes.io/payments", "node-role.kubernetes.io/x1"),
+        (TextRule.KEY, "node.kubernetes.io/acme-pool", "node.kubernetes.io/x1-x2"),
+        (TextRule.KEY, "acme.kubernetes.io/pool", "x1.kubernetes.io/x2"),
+        (TextRule.KEY, "topology.acme.com/rack", "x4.x1.x2/x3"),
+        (TextRule.KEY, "app", "x1"),
+        (TextRule.CONDITION, "AcmeReady", "x1"),
+        (TextRule.CONDITION, "acme.com/Ready", "x2.x3/x1"),
+        (TextRule.WORD, "AcmeReason", "x1"),
+        (TextRule.GROUP, "acme/v1", "x1/v1"),
+        (TextRule.GROUP, "apps/v1acme", "apps/x1"),
+        (TextRule.DRIVER, "gpu.acme.com", "x3.x1.x2"),
+        (TextRule.RESOURCE, "acme.com/gpu", "x1.x2/x3"),
+        (TextRule.RESOURCE, "acme.kubernetes.io/gpu", "x1.kubernetes.io/x2"),
+        (TextRule.RESOURCE, "deviceclass.resource.kubernetes.io/acme", "deviceclass.resource.kubernetes.io/x1"),
+        (TextRule.SCHEDULE, "TZ=Europe/Zurich 0 3 * * *", "x1/x2"),
+        (TextRule.SCHEDULER, "acme-scheduler", "x1-x2"),
+        (TextRule.TIME, "yesterday", "x1"),
+        (TextRule.VERSION, "48151623", "1"),
+        (TextRule.UID, "GPU-8d2e", "uid-1"),
     ],
 )
-def test_all_else_gets_another_name(rule: Rule, text: str, new: str) -> None:
+def test_all_else_gets_another_name(rule: TextRule, text: str, new: str) -> None:
     assert renamed(rule, text) == [new]
 
 
 def test_times_move_together_and_the_newest_is_always_the_same() -> None:
     times = ["2031-05-06T07:08:09Z", "2031-05-06T07:08:08.25Z", "2031-05-05T09:08:09+02:00"]
-    assert renamed(Rule.TIME, *times) == [
+    assert renamed(TextRule.TIME, *times) == [
         "2000-01-01T00:00:00Z",
         "1999-12-31T23:59:59.250000000Z",
         "1999-12-31T00:00:00Z",
@@ -87,14 +87,14 @@ def test_times_move_together_and_the_newest_is_always_the_same() -> None:
 
 @given(st.lists(st.integers(0, 4 * 10**18).map(lambda time: f"{format_time(time)[:-1]}.{time % 10**9:09}Z")))
 def test_times_keep_their_distances(times: list[str]) -> None:
-    new = renamed(Rule.TIME, *times)
+    new = renamed(TextRule.TIME, *times)
     for before, after in zip(times, new, strict=True):
         assert parse_time(before) - parse_time(times[0]) == parse_time(after) - parse_time(new[0])
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.integers(-(2**63), 2**63 - 1))
 def test_numbers_that_are_compared_keep_their_order(numbers: list[int], limit: int) -> None:
-    found = Findings(compared_keys={"cores"})
+    found = Learned(compared_keys={"cores"})
     for number in (*numbers, limit):
         Texts(found, learning=True).label("cores", str(number))
     texts = Texts(found, learning=False)
@@ -105,7 +105,7 @@ def test_numbers_that_are_compared_keep_their_order(numbers: list[int], limit: i
 
 
 def test_equal_numbers_that_are_written_differently_stay_different() -> None:
-    found = Findings(compared_keys={"cores"})
+    found = Learned(compared_keys={"cores"})
     learning = Texts(found, learning=True)
     written = ["5", "05", "+5", "-5"]
     for text in written:

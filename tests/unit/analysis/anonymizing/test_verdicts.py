@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.analysis.anonymizing.verdicts import Verdicts
+from bayplan.analysis.anonymizing.verdicts import ExpressionVerdicts
 from bayplan.model.device_selectors import DeviceSelectorError, compile_device_selector, variables_of
 from bayplan.model.resource_claims import Device, DeviceAttribute
 
@@ -34,7 +34,7 @@ def answer(expression: str, driver: str, device: Device) -> bool | None:
 
 
 def test_the_answers_are_the_same_and_nothing_of_the_text_is_left() -> None:
-    verdicts = Verdicts()
+    verdicts = ExpressionVerdicts()
     new = [verdicts.stand_in(expression) for expression in EXPRESSIONS]
     assert new[1] == 'device.attributes["cel.example"].e2'
     answers = [[answer(expression, DRIVER, device) for device in DEVICES] for expression in EXPRESSIONS]
@@ -44,12 +44,12 @@ def test_the_answers_are_the_same_and_nothing_of_the_text_is_left() -> None:
 
 
 def test_what_does_not_compile_still_does_not() -> None:
-    new = Verdicts().stand_in("device.serial == 'SN-1'")
+    new = ExpressionVerdicts().stand_in("device.serial == 'SN-1'")
     assert new == "e1"
     with pytest.raises(DeviceSelectorError, match="compilation failed"):
         compile_device_selector(new)
 
 
 def test_the_same_expression_has_one_stand_in() -> None:
-    verdicts = Verdicts()
+    verdicts = ExpressionVerdicts()
     assert verdicts.stand_in("true") == verdicts.stand_in("true") != verdicts.stand_in("false")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.support.changed_clusters import cluster_of, owned
 
-from bayplan.analysis.answers.changes import Changed, ClusterChange, changed, read_change
-from bayplan.analysis.answers.course import Cause
+from bayplan.analysis.answers.changes import ChangedCluster, ClusterChange, changed, read_change
+from bayplan.analysis.answers.course import DepartureCause
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.errors import InvalidObject
 from bayplan.model.policy import PodDisruptionBudget
@@ -19,11 +19,11 @@ from bayplan.testing.pods import PodBuilder
 X = make.pod("t").labels(app="x")
 
 
-def apply(cluster: Cluster, *new: Builder[Any]) -> Changed:
+def apply(cluster: Cluster, *new: Builder[Any]) -> ChangedCluster:
     return changed(cluster, ClusterChange(apply=tuple(thing.obj() for thing in new)))
 
 
-def losses(found: Changed) -> list[tuple[tuple[str, ...], Cause, bool]]:
+def losses(found: ChangedCluster) -> list[tuple[tuple[str, ...], DepartureCause, bool]]:
     return [(loss.pods, loss.cause, loss.for_good) for loss in found.losses]
 
 
@@ -31,7 +31,7 @@ def test_a_replica_set_that_is_scaled_down_lets_its_newest_pods_go_first() -> No
     owner = make.replica_set("r").replicas(3).template(X)
     pods = [owned(name, owner).running("a").created(created) for name, created in (("p", 1), ("q", 900), ("r", 2))]
     found = apply(cluster_of(make.node("a"), owner, *pods), make.replica_set("r").manifest().replicas(2).template(X))
-    assert losses(found) == [(("default/q",), Cause.SCALED_DOWN, True)]
+    assert losses(found) == [(("default/q",), DepartureCause.SCALED_DOWN, True)]
     assert found.losses[0].by == "ReplicaSet default/r"
 
 
@@ -41,14 +41,14 @@ def test_a_pod_that_waits_goes_before_one_that_runs() -> None:
         cluster_of(make.node("a"), owner, owned("waits", owner), owned("runs", owner).running("a")),
         make.replica_set("r").manifest().replicas(1).template(X),
     )
-    assert losses(found) == [(("default/waits",), Cause.SCALED_DOWN, True)]
+    assert losses(found) == [(("default/waits",), DepartureCause.SCALED_DOWN, True)]
 
 
 def test_a_stateful_set_loses_its_last_pods() -> None:
     owner = make.stateful_set("db").replicas(12).template(X)
     pods = [owned(f"db-{ordinal}", owner).running("a") for ordinal in (2, 9, 10, 11)]
     found = apply(cluster_of(make.node("a"), owner, *pods), make.stateful_set("db").manifest().replicas(10).template(X))
-    assert losses(found) == [(("default/db-11", "default/db-10"), Cause.SCALED_DOWN, True)]
+    assert losses(found) == [(("default/db-11", "default/db-10"), DepartureCause.SCALED_DOWN, True)]
 
 
 def test_a_suspended_job_runs_nothing() -> None:
@@ -66,7 +66,7 @@ def test_daemons_go_where_their_set_does_not_want_them() -> None:
     daemons = [make.pod(f"d-{node}").owner(owner).running(node) for node in "ab"]
     cluster = cluster_of(make.node("a").label("disk", "ssd"), make.node("b"), owner, *daemons)
     selecting = make.daemon_set("d").manifest().template(make.pod("t").labels(app="x").node_selector(disk="ssd"))
-    assert losses(apply(cluster, selecting)) == [(("default/d-b",), Cause.SCALED_DOWN, True)]
+    assert losses(apply(cluster, selecting)) == [(("default/d-b",), DepartureCause.SCALED_DOWN, True)]
 
 
 @pytest.mark.parametrize(
@@ -80,14 +80,14 @@ def test_daemons_go_where_their_set_does_not_want_them() -> None:
 def test_a_no_execute_taint_drives_out_whoever_does_not_bear_it_for_ever(pod: PodBuilder, gone: bool) -> None:
     cluster = cluster_of(make.node("a"), make.node("b"), pod.running("a"), make.pod("q").running("b"))
     found = apply(cluster, make.node("a").manifest().taint("maintenance", effect="NoExecute"))
-    assert losses(found) == ([(("default/p",), Cause.TAINTED, False)] if gone else [])
+    assert losses(found) == ([(("default/p",), DepartureCause.TAINTED, False)] if gone else [])
 
 
 def test_a_daemon_does_not_come_back_to_a_node_that_drove_it_out() -> None:
     owner = make.daemon_set("d").template(X)
     cluster = cluster_of(make.node("a"), owner, make.pod("d-a").owner(owner).running("a"))
     found = apply(cluster, make.node("a").manifest().taint("maintenance", effect="NoExecute"))
-    assert losses(found) == [(("default/d-a",), Cause.TAINTED, True)]
+    assert losses(found) == [(("default/d-a",), DepartureCause.TAINTED, True)]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from tests.support.devices import asks, claim_of, device_class, held, with_claim
 
 from bayplan import Cluster
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.course import Arrival, Cause, Course
+from bayplan.analysis.answers.course import Arrival, Course, DepartureCause
 from bayplan.model.conditions import is_ready
 from bayplan.model.kinds import Object
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -41,7 +41,7 @@ def test_a_bare_victim_is_gone() -> None:
     course.settle()
     assert (course.knows("default/low"), course.is_pending("default/low")) == (False, False)
     (departure,) = course.departures
-    assert (departure.cause, departure.comes_back) == (Cause.PREEMPTED, False)
+    assert (departure.cause, departure.comes_back) == (DepartureCause.PREEMPTED, False)
 
 
 def test_pods_that_waited_in_vain_are_tried_again_once_somebody_has_left() -> None:
@@ -107,21 +107,21 @@ def test_a_budget_that_is_broken_is_named() -> None:
 def test_deleting_a_pod_breaks_no_budget() -> None:
     """Budgets protect against evictions, not against those who know what they do."""
     course = course_of(ONE, make.budget("b").selects(app="x").allows(0), owned("p").labels(app="x").running("a"))
-    course.remove(["default/p"], Cause.DELETED, "Pod default/p", for_good=False)
+    course.remove(["default/p"], DepartureCause.DELETED, "Pod default/p", for_good=False)
     assert course.departures[0].breaks == ()
     assert course.is_pending("default/p")
 
 
 def test_what_is_removed_for_good_does_not_come_back() -> None:
     course = course_of(ONE, owned("runs").running("a"), owned("waits").cpu("9"))
-    course.remove(["default/runs", "default/waits"], Cause.SCALED_DOWN, "somebody", for_good=True)
+    course.remove(["default/runs", "default/waits"], DepartureCause.SCALED_DOWN, "somebody", for_good=True)
     assert (course.pods, course.waiting) == ({}, {})
     assert [each.node for each in course.departures] == ["a", ""]
 
 
 def test_a_pod_that_waits_is_made_again_if_somebody_does() -> None:
     course = course_of(ONE, owned("p").cpu("9"), make.pod("bare").cpu("9"))
-    course.remove(["default/p", "default/bare"], Cause.DELETED, "", for_good=False)
+    course.remove(["default/p", "default/bare"], DepartureCause.DELETED, "", for_good=False)
     assert list(course.waiting) == ["default/p"]
     assert [each.pod for each in course.departures] == ["default/bare"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.changed_clusters import cluster_of, owned
 
-from bayplan.analysis.answers.course import Cause
+from bayplan.analysis.answers.course import DepartureCause
 from bayplan.analysis.answers.deleting import Deletion, Loss, deleted, parsed_names
 from bayplan.model.errors import InvalidObject
 from bayplan.testing import builders as make
@@ -40,19 +40,19 @@ def names(deletion: Deletion, kind: str) -> list[str]:
 
 def test_a_deployment_takes_its_replica_sets_and_their_pods_along() -> None:
     gone = delete("deployment/web")
-    assert gone.losses == [Loss(("default/web-1-x",), Cause.DELETED, "Deployment default/web", for_good=True)]
+    assert gone.losses == [Loss(("default/web-1-x",), DepartureCause.DELETED, "Deployment default/web", for_good=True)]
     assert (names(gone, "Deployment"), names(gone, "ReplicaSet")) == ([], [])
 
 
 def test_a_cron_job_takes_its_jobs_along_and_pods_that_are_over_cost_nobody_anything() -> None:
     gone = delete("cj/tick")
-    assert gone.losses == [Loss(("default/tick-1-x",), Cause.DELETED, "CronJob default/tick", for_good=True)]
+    assert gone.losses == [Loss(("default/tick-1-x",), DepartureCause.DELETED, "CronJob default/tick", for_good=True)]
     assert names(gone, "Job") == []
 
 
 def test_a_namespace_takes_everything_along() -> None:
     gone = delete("ns/shop")
-    assert gone.losses == [Loss(("shop/bare",), Cause.DELETED, "Namespace shop", for_good=True)]
+    assert gone.losses == [Loss(("shop/bare",), DepartureCause.DELETED, "Namespace shop", for_good=True)]
     assert names(gone, "Service") == []
 
 
@@ -68,15 +68,15 @@ def test_a_replica_set_of_a_deployment_is_made_again() -> None:
 
 def test_a_pod_is_made_again_if_somebody_does() -> None:
     assert delete("pod/web-1-x").losses == [
-        Loss(("default/web-1-x",), Cause.DELETED, "Pod default/web-1-x", for_good=False)
+        Loss(("default/web-1-x",), DepartureCause.DELETED, "Pod default/web-1-x", for_good=False)
     ]
 
 
 def test_the_pods_of_a_node_come_back_elsewhere_but_not_its_daemons() -> None:
     gone = delete("node/a")
     assert gone.losses == [
-        Loss(("default/daemon",), Cause.NODE_DELETED, "a", for_good=True),
-        Loss(("default/web-1-x", "default/tick-1-x", "shop/bare"), Cause.NODE_DELETED, "a", for_good=False),
+        Loss(("default/daemon",), DepartureCause.NODE_DELETED, "a", for_good=True),
+        Loss(("default/web-1-x", "default/tick-1-x", "shop/bare"), DepartureCause.NODE_DELETED, "a", for_good=False),
     ]
     assert names(gone, "Node") == []
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.support.changed_clusters import cluster_of, owned, whatif
 
-from bayplan.analysis.answers.course import Cause
+from bayplan.analysis.answers.course import DepartureCause
 from bayplan.analysis.answers.updates import Update
 from bayplan.analysis.answers.whatif import WhatIf
 from bayplan.model.workloads import RollingUpdate, UpdateStrategy
@@ -41,7 +41,7 @@ def test_a_deployment_that_may_lack_pods_makes_room_by_itself() -> None:
     found = update_deployment("6", 3, strategy=strategy(max_surge=0, max_unavailable=1))
     assert found.updates == (Update("Deployment default/web", replaced=3, left=0),)
     assert {fate.pod: fate.node_after for fate in found.placed} == {f"default/web-new-{n}": "a" for n in (1, 2, 3)}
-    assert [each.cause for each in found.removed] == [Cause.UPDATED] * 3
+    assert [each.cause for each in found.removed] == [DepartureCause.UPDATED] * 3
 
 
 def test_an_update_that_gets_stuck_keeps_what_may_not_be_missing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.changed_clusters import cluster_of, owned, whatif
 
-from bayplan.analysis.answers.course import Cause
+from bayplan.analysis.answers.course import DepartureCause
 from bayplan.model.errors import InvalidObject
 from bayplan.testing import builders as make
 
@@ -77,7 +77,7 @@ def test_a_pod_that_is_evicted_and_then_replaced_has_one_fate() -> None:
     found = whatif(cluster_of(A, HIGH, web, made, old), make.deployment("web").replicas(1).template(better).manifest())
     assert [each.pod for each in found.evicted] == ["default/web-1-a"]
     assert found.removed == ()
-    assert [(fate.pod, fate.removal) for fate in found.lost] == [("default/web-1-a", Cause.UPDATED)]
+    assert [(fate.pod, fate.removal) for fate in found.lost] == [("default/web-1-a", DepartureCause.UPDATED)]
 
 
 def test_a_victim_is_followed_until_it_runs_again() -> None:
@@ -119,7 +119,7 @@ def test_a_deleted_workload_makes_room() -> None:
     owner = make.replica_set("r").replicas(1).template(make.pod("t").cpu("2"))
     cluster = cluster_of(A, owner, owned("p", owner).cpu("2").running("a"), make.pod("waits").cpu("2"))
     found = cluster.whatif(delete=["rs/r"])
-    assert [(each.pod, each.cause) for each in found.removed] == [("default/p", Cause.DELETED)]
+    assert [(each.pod, each.cause) for each in found.removed] == [("default/p", DepartureCause.DELETED)]
     assert [(fate.pod, fate.pending_before) for fate in found.placed] == [("default/waits", True)]
     assert [fate.pod for fate in found.lost] == ["default/p"]
 
@@ -131,7 +131,9 @@ def test_a_deleted_pod_comes_back() -> None:
 
 def test_the_pods_of_a_deleted_node_are_evicted() -> None:
     found = cluster_of(A, B, owned("p").cpu("2").running("b")).whatif(delete=["node/b"])
-    assert [(each.pod, each.cause, each.by) for each in found.evicted] == [("default/p", Cause.NODE_DELETED, "b")]
+    assert [(each.pod, each.cause, each.by) for each in found.evicted] == [
+        ("default/p", DepartureCause.NODE_DELETED, "b")
+    ]
     assert [(node.node, node.after is None) for node in found.nodes] == [("a", False), ("b", True)]
 
 
@@ -148,7 +150,7 @@ def test_a_drain_comes_after_what_is_applied() -> None:
     assert found.draining is not None
     assert {fate.pod: fate.node_after for fate in found.placed} == {"default/new": "a"}
     assert [fate.pod for fate in found.pending] == ["default/p"]
-    assert [each.cause for each in found.removed] == [Cause.DRAINED]
+    assert [each.cause for each in found.removed] == [DepartureCause.DRAINED]
 
 
 def test_a_node_that_is_added_can_be_drained_and_one_that_is_deleted_cannot() -> None:

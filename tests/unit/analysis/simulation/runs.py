@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 
 from bayplan.analysis.simulation.results.run_format import (
+    ClusterSeries,
     End,
     Fragmentation,
     NodeRow,
     PodFigures,
     PodRow,
-    Preemption,
+    RecordedPreemption,
     Run,
-    Series,
     Summary,
     Victim,
     Waits,
@@ -39,8 +39,8 @@ def node(name: str, until: float | None = None, **allocatable: int) -> NodeRow:
     return NodeRow(name, 0.0, until, allocatable or {"cpu": 4000})
 
 
-def preemption(preemptor: str, *victims: str, at: float = 50.0, **changed: Any) -> Preemption:
-    made = Preemption(
+def preemption(preemptor: str, *victims: str, at: float = 50.0, **changed: Any) -> RecordedPreemption:
+    made = RecordedPreemption(
         t=at, preemptor=f"default/{preemptor}", priority=1000, node="n1",
         victims=[Victim(f"default/{key}", 10, []) for key in victims],
         decided="the only node where evicting pods makes room", record=None,
@@ -48,13 +48,13 @@ def preemption(preemptor: str, *victims: str, at: float = 50.0, **changed: Any) 
     return msgspec.structs.replace(made, **changed)
 
 
-def run(pods: Iterable[PodRow] = (), preemptions: Iterable[Preemption] = (), **changed: Any) -> Run:
+def run(pods: Iterable[PodRow] = (), preemptions: Iterable[RecordedPreemption] = (), **changed: Any) -> Run:
     """A run of a hundred seconds; its summary counts the pods given."""
     pods = list(pods)
     made = Run(
         seed=0, configs="default", inputs="same", seconds=100.0, partial=False, classes={"high": 1000, "low": 10},
         summary=summary(pods),
-        series=Series(
+        series=ClusterSeries(
             t=[0.0, 50.0], queue={"active": [0, 1], "backoff": [0, 2]}, used={"cpu": [0.25, 0.75]},
             running=[0, 1], fragmentation=[0.0, 0.0],
         ),

@@ -27,13 +27,13 @@ from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Cordon,
-    Delete,
+    DeleteObject,
     Drain,
     NodesFail,
     NodesRecover,
-    Scale,
+    ScaleWorkload,
 )
-from bayplan.analysis.simulation.results.run_format import Cause, End, PodFigures
+from bayplan.analysis.simulation.results.run_format import End, EvictionCause, PodFigures
 from bayplan.analysis.simulation.running import simulate
 from bayplan.model.workloads import ReplicaSet
 from bayplan.testing import builders as make
@@ -95,7 +95,7 @@ def test_a_preemption_has_its_victims_budgets_and_record() -> None:
     assert result.summary.evictions == {"preemption": 2}
     assert result.summary.evictions_by_preemptor == {"Deployment default/high": 2}
     assert sorted(ends(result, "low")) == ["pending", "pending", "preempted", "preempted", "running", "running"]
-    assert [pod.class_name for pod in result.run.pods if pod.evicted is Cause.PREEMPTION] == ["low", "low"]
+    assert [pod.class_name for pod in result.run.pods if pod.evicted is EvictionCause.PREEMPTION] == ["low", "low"]
 
 
 def test_without_records_budgets_are_known_all_the_same() -> None:
@@ -146,7 +146,7 @@ def test_a_drain_evicts_what_the_answer_to_a_drain_says(count: int) -> None:
     result = simulate(there, [after(5, Drain(("n1",)))], until=900)
     settled = Cluster([each.obj() for each in (*nodes(3), *budgets(count))] + running_web())
     answer = settled.drain(["n1"])
-    drained = [pod.key for pod in result.run.pods if pod.evicted is Cause.DRAIN]
+    drained = [pod.key for pod in result.run.pods if pod.evicted is EvictionCause.DRAIN]
     assert len(drained) == len(answer.nodes[0].evictions) == (1 if count < 2 else 0)
     assert [note.message.partition(" stays: ")[2] for note in result.run.notes] == [
         blocked.message for blocked in answer.nodes[0].blocked
@@ -155,16 +155,16 @@ def test_a_drain_evicts_what_the_answer_to_a_drain_says(count: int) -> None:
 
 def test_scaling_cordoning_and_deleting() -> None:
     web = Reference("Deployment", "default", "web")
-    plans = [after(1, Cordon(("n1",))), after(2, Scale((web,), 4)), after(3, Cordon(("n1",), False))]
+    plans = [after(1, Cordon(("n1",))), after(2, ScaleWorkload((web,), 4)), after(3, Cordon(("n1",), False))]
     there = cluster(*nodes(1), workload("web", 2, "1", "low"))
     result = simulate(there, plans, until=600)
     assert [at > 3 * 60 for at in sorted(result.pods["bound"])] == [False, False, True, True]
-    gone = simulate(there, [*plans, after(5, Delete((web,)))], until=600)
+    gone = simulate(there, [*plans, after(5, DeleteObject((web,)))], until=600)
     assert ends(gone, "web") == [End.DELETED] * 4
 
 
 def test_what_cannot_be_done_is_noted_and_the_run_goes_on() -> None:
-    plans = [after(1, Delete((Reference("Job", "default", "none"),))), after(2, HIGH)]
+    plans = [after(1, DeleteObject((Reference("Job", "default", "none"),))), after(2, HIGH)]
     result = simulate(cluster(*nodes(1)), plans, until=600)
     assert [(note.source, "none" in note.message) for note in result.run.notes] == [("test", True)]
     assert result.summary.pods.placed == 1

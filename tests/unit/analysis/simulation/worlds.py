@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.simulation.inputs.commands import Command, Plan
+from bayplan.analysis.simulation.inputs.commands import Command, PlannedCommand
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.testing import builders as make
 from bayplan.testing.pods import PodBuilder
@@ -44,8 +44,8 @@ def cluster(*things: Any) -> Cluster:
     return Cluster([builder.manifest().obj() for builder in (*CLASSES, *things)])
 
 
-def after(minutes: float, command: Command) -> Plan:
-    return Plan(round(minutes * MINUTE), command, "test")
+def after(minutes: float, command: Command) -> PlannedCommand:
+    return PlannedCommand(round(minutes * MINUTE), command, "test")
 
 
 def objects(*things: Any) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 from tests.unit.analysis.simulation.worlds import after, cluster, nodes, objects, pattern, workload
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.simulation.inputs.commands import Apply, Plan
+from bayplan.analysis.simulation.inputs.commands import Apply, PlannedCommand
 from bayplan.analysis.sweeping.axes import read_axes
 from bayplan.analysis.sweeping.design import design, read_sampling
 from bayplan.analysis.sweeping.preparing import Base, Preparation
@@ -19,7 +19,7 @@ def story_cluster() -> Cluster:
     return cluster(*nodes(3), workload("web", 4, "2", "low"), workload("api", 2, "1", "low"))
 
 
-def urgent() -> list[Plan]:
+def urgent() -> list[PlannedCommand]:
     return [after(2, Apply(objects(pattern("urgent", "4", "high"))))]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from bayplan.analysis.sweeping.bounds import read_bounds
-from bayplan.analysis.sweeping.summary_format import Difference, Estimate, PointSummary, SweepSummary
+from bayplan.analysis.sweeping.summary_format import Estimate, MeanDifference, PointSummary, SweepSummary
 from bayplan.model.errors import InvalidObject
 
 BASE = PointSummary({"a": 1}, 6, 0, {"x.p99": Estimate(20, 10, 30, 6)}, {}, None)
 OTHER = PointSummary(
-    {"a": 2}, 6, 0, {"x.p99": Estimate(40, 35, 50, 6)}, {"x.p99": Difference(20, 5, 40, 6, 0.1, False)}, None
+    {"a": 2}, 6, 0, {"x.p99": Estimate(40, 35, 50, 6)}, {"x.p99": MeanDifference(20, 5, 40, 6, 0.1, False)}, None
 )
 SUMMARY = SweepSummary([], [], 12, 0, 0, 0.95, 0, ["x.p99"], [BASE, OTHER], [], [])
 

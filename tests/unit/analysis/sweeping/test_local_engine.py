@@ -11,7 +11,7 @@ from tests.unit.analysis.sweeping.stories import prepared
 
 from bayplan.analysis.sweeping import local_engine
 from bayplan.analysis.sweeping.local_engine import DEATHS_MAX, LocalEngine, Task
-from bayplan.analysis.sweeping.runs import Outcome, RunSpec, Story, do_run
+from bayplan.analysis.sweeping.runs import RunOutcome, RunSpec, Story, do_run
 
 
 def tasks(seeds: int) -> tuple[Story, list[Task]]:
@@ -46,7 +46,7 @@ def test_a_run_whose_process_dies_is_done_again(tmp_path: Path, monkeypatch: pyt
     story, wanted = tasks(4)
     unlucky, died = wanted[1][0], tmp_path / "died"
 
-    def dies_once(story: Story, name: str, spec: RunSpec) -> Outcome:
+    def dies_once(story: Story, name: str, spec: RunSpec) -> RunOutcome:
         if name == unlucky and not died.exists():
             died.touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -62,7 +62,7 @@ def test_a_run_that_always_kills_its_process_is_a_row_and_the_others_are_done(mo
     story, wanted = tasks(4)
     unlucky = wanted[0][0]
 
-    def dies(story: Story, name: str, spec: RunSpec) -> Outcome:
+    def dies(story: Story, name: str, spec: RunSpec) -> RunOutcome:
         if name == unlucky:
             os.kill(os.getpid(), signal.SIGKILL)
         return do_run(story, name, spec)

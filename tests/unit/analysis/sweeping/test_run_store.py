@@ -9,17 +9,17 @@ import pytest
 
 from bayplan.analysis.simulation.results.columns import Columns
 from bayplan.analysis.sweeping.run_store import PART_ROWS, RECENT, TABLE, RunStore
-from bayplan.analysis.sweeping.runs import Outcome
+from bayplan.analysis.sweeping.runs import RunOutcome
 from bayplan.model.errors import InvalidObject
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (bayplan[arrow])")
 
 
-def outcome(number: int) -> Outcome:
+def outcome(number: int) -> RunOutcome:
     if number % 10 == 3:
-        return Outcome(f"run-{number}", error="invalid")
+        return RunOutcome(f"run-{number}", error="invalid")
     extra = {"waiting.high.p99": number / 7} if number % 2 else {}
-    return Outcome(f"run-{number}", "", "d", False, {"pods.placed": float(number), **extra})
+    return RunOutcome(f"run-{number}", "", "d", False, {"pods.placed": float(number), **extra})
 
 
 def test_what_was_added_is_there_without_a_word_at_the_end(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ def test_the_whole_table_takes_the_place_of_all_parts(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [TABLE]
     found = RunStore(tmp_path, resume=True).found
     assert found == {
-        "a": Outcome("a", "", "x", False, {"pods.placed": 1.0}),
-        "b": Outcome("b", "", "y", True, {}),
+        "a": RunOutcome("a", "", "x", False, {"pods.placed": 1.0}),
+        "b": RunOutcome("b", "", "y", True, {}),
     }
 
 

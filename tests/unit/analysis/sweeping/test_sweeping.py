@@ -21,7 +21,7 @@ from tests.unit.analysis.sweeping.stories import MOST, story_cluster, urgent
 import bayplan
 from bayplan.analysis.sweeping.local_engine import LocalEngine, Task
 from bayplan.analysis.sweeping.ray_engine import RayMissingError
-from bayplan.analysis.sweeping.runs import Outcome, Story, do_run
+from bayplan.analysis.sweeping.runs import RunOutcome, Story, do_run
 from bayplan.analysis.sweeping.sweep_result import SweepResult
 
 AXES = {"seed": [1, 2, 3], MOST: ["LeastAllocated", "MostAllocated", "NoSuchStrategy"]}
@@ -40,9 +40,9 @@ class Interrupted:
 
     def __init__(self, after: int, seed: int) -> None:
         self.after, self.draws = after, random.Random(seed)
-        self.done: list[Outcome] = []
+        self.done: list[RunOutcome] = []
 
-    def run(self, story: Story, tasks: Iterable[Task]) -> Generator[Outcome, None, None]:
+    def run(self, story: Story, tasks: Iterable[Task]) -> Generator[RunOutcome, None, None]:
         waiting = list(tasks)
         self.draws.shuffle(waiting)
         for number, (name, spec) in enumerate(waiting):

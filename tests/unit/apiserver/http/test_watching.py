@@ -10,7 +10,7 @@ import pytest
 from tests.support.api_server import CONFIG_MAPS, PODS, Api, config_map
 
 from bayplan.apiserver.http import watching
-from bayplan.apiserver.http.requests import Stream
+from bayplan.apiserver.http.requests import StreamedAnswer
 from bayplan.apiserver.storage.entries import Entry
 
 SELECTED = "labelSelector=color%3Dred"
@@ -22,7 +22,7 @@ class Watcher:
 
     def __init__(self, api: Api, query: str, path: str = CONFIG_MAPS, **headers: str) -> None:
         stream = api.ask("GET", f"{path}?watch=true&{query}", **headers)
-        assert isinstance(stream, Stream), stream
+        assert isinstance(stream, StreamedAnswer), stream
         self._pieces = stream.pieces
         self._next: asyncio.Task[bytes] | None = None
         self.is_over = False

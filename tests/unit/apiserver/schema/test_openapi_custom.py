@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bayplan.apiserver.schema.openapi_custom import custom_definitions
-from bayplan.apiserver.schema.openapi_schemas import V2, V3, Form, Schema
+from bayplan.apiserver.schema.openapi_schemas import V2, V3, Schema, SchemaDialect
 from bayplan.apiserver.schema.resources import Resource
 
 CRON_TABS = Resource("stable.example.com", "v1", "CronTab", "crontabs", "crontab", True)
@@ -27,7 +27,7 @@ SCHEMA: Schema = {
 }
 
 
-def kind_schema(schema: Schema | None, form: Form) -> dict[str, Any]:
+def kind_schema(schema: Schema | None, form: SchemaDialect) -> dict[str, Any]:
     return custom_definitions(CRON_TABS, schema, form)["com.example.stable.v1.CronTab"]
 
 

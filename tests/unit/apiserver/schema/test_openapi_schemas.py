@@ -8,7 +8,7 @@ import pytest
 
 from bayplan.apiserver.schema import openapi_schemas
 from bayplan.apiserver.schema.messages import message
-from bayplan.apiserver.schema.openapi_schemas import V2, V3, Form, Schema, definition_name, schemas
+from bayplan.apiserver.schema.openapi_schemas import V2, V3, Schema, SchemaDialect, definition_name, schemas
 
 POD_SPEC = "io.k8s.api.core.v1.PodSpec"
 
@@ -90,12 +90,12 @@ def test_a_type_without_fields_has_no_properties(v2: dict[str, Schema]) -> None:
 
 
 @pytest.mark.parametrize("form", [V2, V3], ids=["v2", "v3"])
-def test_every_reference_leads_to_a_schema(form: Form) -> None:
+def test_every_reference_leads_to_a_schema(form: SchemaDialect) -> None:
     found = schemas(["core.v1.Pod", "apiextensions.v1.CustomResourceDefinition", "resource.v1.ResourceSlice"], form)
     assert references(found, form) <= set(found)
 
 
-def references(value: object, form: Form) -> set[str]:
+def references(value: object, form: SchemaDialect) -> set[str]:
     if isinstance(value, dict):
         inner = set().union(*(references(each, form) for each in value.values())) if value else set()
         is_reference = isinstance(value.get("$ref"), str)

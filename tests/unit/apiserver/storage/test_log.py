@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from bayplan.apiserver.storage.entries import Entry
-from bayplan.apiserver.storage.log import Change, WatchLog
+from bayplan.apiserver.storage.log import DocumentChange, DocumentLog
 from bayplan.store.errors import Gone
 
 
-def _change(version: int, text: str = "") -> Change:
+def _change(version: int, text: str = "") -> DocumentChange:
     document = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}, "text": text}
-    return Change("ADDED", "pods", None, Entry("default", "p", document, version))
+    return DocumentChange("ADDED", "pods", None, Entry("default", "p", document, version))
 
 
-def _filled(count: int, capacity: int) -> WatchLog:
-    log = WatchLog(capacity)
+def _filled(count: int, capacity: int) -> DocumentLog:
+    log = DocumentLog(capacity)
     for version in range(1, count + 1):
         log.append(_change(version))
     return log
@@ -33,7 +33,7 @@ def test_the_log_keeps_as_many_as_it_may() -> None:
 
 
 def test_large_objects_leave_room_for_fewer() -> None:
-    log = WatchLog(capacity=100, bytes_max=5_000)
+    log = DocumentLog(capacity=100, bytes_max=5_000)
     for version in range(1, 51):
         log.append(_change(version, "x" * 300))
     sizes = [len(change.new.body) for change in log.since(log.expired)]
@@ -42,7 +42,7 @@ def test_large_objects_leave_room_for_fewer() -> None:
 
 
 def test_the_last_change_stays_however_large_it_is() -> None:
-    log = WatchLog(capacity=100, bytes_max=1_000)
+    log = DocumentLog(capacity=100, bytes_max=1_000)
     for version in range(1, 4):
         log.append(_change(version, "x" * 2_000))
     assert [change.version for change in log.since(log.expired)] == [3]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bayplan.apiserver.storage.entries import Entry
-from bayplan.apiserver.storage.log import Change
+from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.store.errors import BadRequest, Gone
 
@@ -96,7 +96,7 @@ def test_followers_hear_of_their_resource_until_they_stop() -> None:
 def test_a_change_that_is_refused_beforehand_is_not_made() -> None:
     storage = Storage()
 
-    def refuse(_change: Change) -> None:
+    def refuse(_change: DocumentChange) -> None:
         raise BadRequest("no")
 
     storage.prepare = refuse

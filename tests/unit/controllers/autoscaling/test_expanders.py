@@ -10,7 +10,7 @@ from tests.support.node_pools import pool
 
 from bayplan.controllers.autoscaling.expanders import best
 from bayplan.controllers.autoscaling.packing import Option
-from bayplan.controllers.autoscaling.settings import Pool, Settings
+from bayplan.controllers.autoscaling.settings import ScaledPool, Settings
 from bayplan.model.node_pools import EXPANDERS, AutoscalerSpec
 from bayplan.testing.builders import pod
 
@@ -18,7 +18,7 @@ from bayplan.testing.builders import pod
 def option(name: str, nodes: int, pods: int, cpu: str = "4", **fields: Any) -> Option:
     """So many pods of a CPU and 4Gi on so many nodes of 16Gi."""
     asked = tuple(pod(f"{name}-{number}").cpu("1").memory("4Gi").obj() for number in range(pods))
-    return Option(Pool.of(pool(name, cpu, **fields), Settings.of(AutoscalerSpec())), nodes, asked)
+    return Option(ScaledPool.of(pool(name, cpu, **fields), Settings.of(AutoscalerSpec())), nodes, asked)
 
 
 EXACT = option("exact", nodes=2, pods=8)

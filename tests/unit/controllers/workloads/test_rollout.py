@@ -7,7 +7,7 @@ import pytest
 from bayplan.controllers.int_or_percent import scaled_value
 from bayplan.controllers.workloads.rollout import (
     Bounds,
-    Member,
+    RolledReplicaSet,
     bounds_of,
     proportional_sizes,
     size_of_new,
@@ -70,15 +70,19 @@ def test_size_of_new(new: int, old: int, expected: int) -> None:
 @pytest.mark.parametrize(
     ("new", "old", "expected"),
     [
-        pytest.param(Member(3, 0), [Member(10, 10)], [8], id="as many as may be away"),
-        pytest.param(Member(3, 0), [Member(8, 8)], [8], id="no more than that"),
-        pytest.param(Member(5, 3), [Member(8, 8)], [5], id="as many as new ones are available"),
-        pytest.param(Member(3, 3), [Member(10, 4)], [5], id="those that are not available need no substitute"),
-        pytest.param(Member(3, 3), [Member(2, 2), Member(8, 8)], [0, 5], id="the oldest first"),
-        pytest.param(Member(10, 10), [Member(0, 0)], [0], id="done"),
+        pytest.param(RolledReplicaSet(3, 0), [RolledReplicaSet(10, 10)], [8], id="as many as may be away"),
+        pytest.param(RolledReplicaSet(3, 0), [RolledReplicaSet(8, 8)], [8], id="no more than that"),
+        pytest.param(RolledReplicaSet(5, 3), [RolledReplicaSet(8, 8)], [5], id="as many as new ones are available"),
+        pytest.param(
+            RolledReplicaSet(3, 3), [RolledReplicaSet(10, 4)], [5], id="those that are not available need no substitute"
+        ),
+        pytest.param(
+            RolledReplicaSet(3, 3), [RolledReplicaSet(2, 2), RolledReplicaSet(8, 8)], [0, 5], id="the oldest first"
+        ),
+        pytest.param(RolledReplicaSet(10, 10), [RolledReplicaSet(0, 0)], [0], id="done"),
     ],
 )
-def test_sizes_of_old(new: Member, old: list[Member], expected: list[int]) -> None:
+def test_sizes_of_old(new: RolledReplicaSet, old: list[RolledReplicaSet], expected: list[int]) -> None:
     """Old ReplicaSets shrink by what can be spared, of ten replicas of which two may be away."""
     assert sizes_of_old(Bounds(10, 3, 2), new, old) == expected
 
@@ -86,14 +90,16 @@ def test_sizes_of_old(new: Member, old: list[Member], expected: list[int]) -> No
 @pytest.mark.parametrize(
     ("wanted", "members", "expected"),
     [
-        pytest.param(20, [Member(8, 0, 13), Member(5, 0, 13)], [15, 10], id="twice as many"),
-        pytest.param(5, [Member(8, 0, 13), Member(5, 0, 13)], [4, 3], id="half"),
-        pytest.param(0, [Member(8, 0, 13), Member(5, 0, 13)], [0, 0], id="none"),
-        pytest.param(10, [Member(8, 0, 13), Member(5, 0, 13)], [8, 5], id="nothing to do"),
-        pytest.param(20, [Member(8, 0), Member(5, 0)], [15, 10], id="sized before anyone wrote it down"),
+        pytest.param(20, [RolledReplicaSet(8, 0, 13), RolledReplicaSet(5, 0, 13)], [15, 10], id="twice as many"),
+        pytest.param(5, [RolledReplicaSet(8, 0, 13), RolledReplicaSet(5, 0, 13)], [4, 3], id="half"),
+        pytest.param(0, [RolledReplicaSet(8, 0, 13), RolledReplicaSet(5, 0, 13)], [0, 0], id="none"),
+        pytest.param(10, [RolledReplicaSet(8, 0, 13), RolledReplicaSet(5, 0, 13)], [8, 5], id="nothing to do"),
+        pytest.param(
+            20, [RolledReplicaSet(8, 0), RolledReplicaSet(5, 0)], [15, 10], id="sized before anyone wrote it down"
+        ),
     ],
 )
-def test_proportional_sizes(wanted: int, members: list[Member], expected: list[int]) -> None:
+def test_proportional_sizes(wanted: int, members: list[RolledReplicaSet], expected: list[int]) -> None:
     """Scaling amid a rollout keeps the proportions; what rounding leaves goes to the largest."""
     surge = scaled_value("25%", wanted, round_up=True)
     sizes = proportional_sizes(Bounds(wanted, surge, 0), members, total_now=13)

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from bayplan.analysis.answers.moving.defrag import Defrag
-from bayplan.analysis.answers.moving.playing import Step
+from bayplan.analysis.answers.moving.playing import PlayedMove
 from bayplan.analysis.answers.moving.stock import Fixed
 from bayplan.report.answers.defrag import defrag_parts
 from bayplan.report.answers.parts import Details, Sentence, Table, Tone
 
-STEP = Step("shop/web-1", "a", "b", 0, "replicaset/web", 2, ("c",))
+STEP = PlayedMove("shop/web-1", "a", "b", 0, "replicaset/web", 2, ("c",))
 
 
 def answer(**fields: Any) -> Defrag:

@@ -9,7 +9,7 @@ from tests.support.changed_clusters import cluster_of, owned
 
 from bayplan.controllers.budgets.evicting import MIRROR_ANNOTATION
 from bayplan.report.answers.drain import drain_parts, first_reason
-from bayplan.report.answers.parts import Code, Details, Next, Part, Sentence, Table, Tone, cell
+from bayplan.report.answers.parts import Details, Next, Part, Sentence, Snippet, Table, Tone, cell
 from bayplan.testing import builders as make
 from bayplan.testing.building import Builder
 from bayplan.testing.pods import PodBuilder
@@ -138,10 +138,10 @@ def test_reasons_that_differ_in_numbers_alone_are_one() -> None:
 def test_a_long_list_of_commands_is_in_the_details() -> None:
     nodes = [make.node(f"n{number}") for number in range(6)]
     shown = short(*nodes, nodes=tuple(f"n{number}" for number in range(6)))
-    (first,) = [part for part in shown if isinstance(part, Code)]
+    (first,) = [part for part in shown if isinstance(part, Snippet)]
     assert first.text.splitlines()[-1] == "# and 2 more commands: --details"
     assert isinstance(shown[-1], Details)
-    assert isinstance(shown[-1].parts[-1], Code)
+    assert isinstance(shown[-1].parts[-1], Snippet)
     assert len(shown[-1].parts[-1].text.splitlines()) == 6
 
 
@@ -149,7 +149,7 @@ def test_a_pool_node_by_node() -> None:
     shown = parts(A, B, owned("p").cpu("2").running("a"), nodes=("a", "b"), rolling=True)
     assert shown[0] == Sentence("Yes: a and b can be drained one after another: their pod gets a node.", Tone.GOOD)
     assert rows(shown)[0] == [["a", "1", "1", "0", "0", "empty"], ["b", "1", "1", "0", "0", "empty"]]
-    (commands,) = [part for part in shown if isinstance(part, Code)]
+    (commands,) = [part for part in shown if isinstance(part, Snippet)]
     assert commands.text.splitlines() == [
         "kubectl drain a",
         "kubectl uncordon a",

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from tests.support.changed_clusters import unfolded
 
-from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind, Patch
+from bayplan.analysis.answers.fixing.answer import Fix, Fixes, Patch, Remedy, RemedyKind
 from bayplan.report.answers.fix import fix_parts
-from bayplan.report.answers.parts import Code, Heading, Part, Sentence, Table
+from bayplan.report.answers.parts import Heading, Part, Sentence, Snippet, Table
 
 WAITING = Fixes("default/x", "default/x", "", "", (), "no room")
 
@@ -27,24 +27,24 @@ def first_line(answer: Fixes) -> str:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (Change(Kind.REQUEST, "cpu", 9000, 8000), "lower its cpu request from 9 cores to 8 cores"),
-        (Change(Kind.REQUEST, "memory", 2 << 30, 1 << 30), "lower its memory request from 2Gi to 1Gi"),
-        (Change(Kind.TOLERATION, "gpu:NoSchedule"), "add a toleration for the taint gpu:NoSchedule"),
-        (Change(Kind.SKEW, "zone", 1, 3), "raise maxSkew from 1 to 3 in its spread over zone"),
-        (Change(Kind.PRIORITY, "high", 0, 1000), "raise its priority from 0 to 1,000 (class high)"),
-        (Change(Kind.FREE, "n"), "move 1 pod off n"),
-        (Change(Kind.UNTAINT, "n", "gpu:NoSchedule"), "remove the taint gpu:NoSchedule from n"),
+        (Remedy(RemedyKind.REQUEST, "cpu", 9000, 8000), "lower its cpu request from 9 cores to 8 cores"),
+        (Remedy(RemedyKind.REQUEST, "memory", 2 << 30, 1 << 30), "lower its memory request from 2Gi to 1Gi"),
+        (Remedy(RemedyKind.TOLERATION, "gpu:NoSchedule"), "add a toleration for the taint gpu:NoSchedule"),
+        (Remedy(RemedyKind.SKEW, "zone", 1, 3), "raise maxSkew from 1 to 3 in its spread over zone"),
+        (Remedy(RemedyKind.PRIORITY, "high", 0, 1000), "raise its priority from 0 to 1,000 (class high)"),
+        (Remedy(RemedyKind.FREE, "n"), "move 1 pod off n"),
+        (Remedy(RemedyKind.UNTAINT, "n", "gpu:NoSchedule"), "remove the taint gpu:NoSchedule from n"),
     ],
 )
-def test_the_first_line_says_what_to_do(change: Change, expected: str) -> None:
+def test_the_first_line_says_what_to_do(change: Remedy, expected: str) -> None:
     parts = with_fixes(Fix((change,), ("n",), 1, ("default/y",)))
     assert parts[0] == Sentence(f"default/x would run on n if you {expected}.", tone=parts[0].tone)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_every_kind_has_its_words(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", RemedyKind)
+def test_every_kind_has_its_words(kind: RemedyKind) -> None:
     assert "if you " in first_line(
-        Fixes("default/x", "default/x", "", "", (), "", fixes=(Fix((Change(kind, "it", 2, 1),), ("n",)),))
+        Fixes("default/x", "default/x", "", "", (), "", fixes=(Fix((Remedy(kind, "it", 2, 1),), ("n",)),))
     )
 
 
@@ -68,10 +68,10 @@ def test_answers_without_a_fix(answer: Fixes, expected: str) -> None:
 
 
 def test_commands_are_there_to_copy() -> None:
-    fix = Fix((Change(Kind.UNCORDON, "n"),), ("n",), patches=(Patch("kubectl uncordon n", "Careful."),))
-    by_hand = Fix((Change(Kind.ADD_NODE, "n"),), ("n-copy",))
+    fix = Fix((Remedy(RemedyKind.UNCORDON, "n"),), ("n",), patches=(Patch("kubectl uncordon n", "Careful."),))
+    by_hand = Fix((Remedy(RemedyKind.ADD_NODE, "n"),), ("n-copy",))
     parts = with_fixes(fix, by_hand)
-    assert [part.text for part in parts if isinstance(part, Code)] == ["kubectl uncordon n"]
+    assert [part.text for part in parts if isinstance(part, Snippet)] == ["kubectl uncordon n"]
     assert Sentence("Careful.") in parts
     assert [part.text for part in parts if isinstance(part, Heading)][1:] == ["1. uncordon n"]
     (table,) = [part for part in parts if isinstance(part, Table)]
@@ -89,12 +89,12 @@ def test_commands_are_there_to_copy() -> None:
     ],
 )
 def test_how_many_pods_of_a_workload_a_fix_helps(fixed: int, pending: int, fitting: int, expected: str) -> None:
-    fix = Fix((Change(Kind.UNCORDON, "n"),), ("n",), fixed)
+    fix = Fix((Remedy(RemedyKind.UNCORDON, "n"),), ("n",), fixed)
     assert first_line(Fixes("default/x", "deployment/w", "", "", (), "", pending, fitting, fixes=(fix,))) == expected
 
 
 FIT = Fixes("default/x", "deployment/w", "", "n", (), "")
-UNCORDON = Fix((Change(Kind.UNCORDON, "n"),), ("n",))
+UNCORDON = Fix((Remedy(RemedyKind.UNCORDON, "n"),), ("n",))
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,11 @@ UNCORDON = Fix((Change(Kind.UNCORDON, "n"),), ("n",))
             "A pod of deployment/w would run on n if you uncordon n.",
         ),
         (
-            replace(FIT, fits_on="", fixes=(Fix((Change(Kind.ADD_NODE, "n"),), ("n-copy",)),)),
+            replace(FIT, fits_on="", fixes=(Fix((Remedy(RemedyKind.ADD_NODE, "n"),), ("n-copy",)),)),
             "default/x would run if you add a node like n.",
         ),
         (
-            replace(FIT, fits_on="", fixes=(Fix((Change(Kind.UNCORDON, "n"),), ("n", "m")),)),
+            replace(FIT, fits_on="", fixes=(Fix((Remedy(RemedyKind.UNCORDON, "n"),), ("n", "m")),)),
             "The pending pod of deployment/w would run if you uncordon n.",
         ),
     ],
@@ -146,7 +146,7 @@ def test_nodes_that_a_daemon_set_leaves_out_by_reason() -> None:
 
 
 def test_who_is_evicted_and_stays_pending() -> None:
-    fix = Fix((Change(Kind.PRIORITY, "high", 0, 9),), ("n",), 1, ("default/y", "default/z"), ("default/z",))
+    fix = Fix((Remedy(RemedyKind.PRIORITY, "high", 0, 9),), ("n",), 1, ("default/y", "default/z"), ("default/z",))
     (table,) = [part for part in with_fixes(fix) if isinstance(part, Table)]
     assert table.rows[0][2:] == ("1 of 1", "2 pods; 1 left pending")
     assert Sentence("Change 1 evicts default/y and default/z.") in unfolded(with_fixes(fix))

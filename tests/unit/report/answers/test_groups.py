@@ -8,7 +8,7 @@ from tests.unit.testing.test_group_stories import gang, node, pod
 
 from bayplan import Cluster
 from bayplan.report.answers.groups import group_parts
-from bayplan.report.answers.parts import Code, Heading, Sentence, Table, cell
+from bayplan.report.answers.parts import Heading, Sentence, Snippet, Table, cell
 
 
 def parts_of(*objects: dict[str, Any], gates: str = "GenericWorkload=true") -> list[Any]:
@@ -23,7 +23,7 @@ def test_a_gang_that_does_not_fit_says_which_member_is_the_first_and_why() -> No
     assert isinstance(table, Table)
     assert [cell(row[1]).text for row in table.rows] == ["a", "a", "-"]
     assert first == Heading("The first that does not fit: default/z")
-    assert why == Code("0/1 nodes are available: 1 Insufficient cpu.", "text")
+    assert why == Snippet("0/1 nodes are available: 1 Insufficient cpu.", "text")
 
 
 def test_a_group_that_fits_says_so() -> None:

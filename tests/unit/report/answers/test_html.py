@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bayplan.report.answers.html import html
-from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Bar, Bars, Cell, Details, Heading, Next, Part, Sentence, Snippet, Table, Tone
 
 
 def test_every_part_is_an_element_and_nothing_is_markup() -> None:
@@ -14,7 +14,7 @@ def test_every_part_is_an_element_and_nothing_is_markup() -> None:
         Heading(evil),
         Table((evil, "n"), [[Cell(evil, Tone.WARN), "1"]], numeric=frozenset({"n"})),
         Bars([Bar(evil, 1.0, evil)], full=4.0),
-        Code(evil),
+        Snippet(evil),
         Next(evil),
         Details([Sentence(evil)]),
     ]

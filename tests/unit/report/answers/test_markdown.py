@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bayplan.report.answers.markdown import markdown
-from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Bar, Bars, Cell, Details, Heading, Next, Part, Sentence, Snippet, Table, Tone
 
 
 def test_every_part_is_a_block() -> None:
@@ -15,7 +15,7 @@ def test_every_part_is_a_block() -> None:
         Heading("Who"),
         Table(("pod", "cpu"), [["a|b", Cell("1", Tone.WARN)]], numeric=frozenset({"cpu"})),
         Bars([Bar("zone-a", 4.0, "4 of 8"), Bar("b", 8.0)]),
-        Code("spec: {}\n"),
+        Snippet("spec: {}\n"),
     ]
     assert markdown("bayplan whatif", parts) == (
         "### bayplan whatif\n\n"
@@ -40,7 +40,7 @@ def test_what_would_be_markup_is_escaped(text: str, written: str) -> None:
 
 
 def test_a_fence_is_longer_than_any_inside() -> None:
-    assert markdown("t", [Code("```\nx", "text")]).splitlines()[2] == "````text"
+    assert markdown("t", [Snippet("```\nx", "text")]).splitlines()[2] == "````text"
 
 
 def test_a_row_of_one_tone_is_marked_once() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bayplan.analysis.answers.moving.defrag import Defrag
-from bayplan.analysis.answers.moving.playing import Step
+from bayplan.analysis.answers.moving.playing import PlayedMove
 from bayplan.report.answers.move_script import move_script
 
 STEPS = (
-    Step("shop/q", "b", "c", 0, "replicaset/q-1", 2, ("b", "d")),
-    Step("shop/p", "a", "b", 0, "statefulset/p", 1),
+    PlayedMove("shop/q", "b", "c", 0, "replicaset/q-1", 2, ("b", "d")),
+    PlayedMove("shop/p", "a", "b", 0, "statefulset/p", 1),
 )
 ANSWER = Defrag("big", "shop/big", is_new=False, steps=STEPS, node="a", target="a", bound=2)
 

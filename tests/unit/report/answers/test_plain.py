@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Sentence, Table, Tone
+from bayplan.report.answers.parts import Bar, Bars, Cell, Details, Heading, Next, Sentence, Snippet, Table, Tone
 from bayplan.report.answers.plain import plain_parts
 
 
 def test_every_part() -> None:
     table = Table(("pod", "count"), [["a", Cell("2", Tone.BAD)]], numeric=frozenset({"count"}))
     details = Details([Heading("Why"), table, Bars([Bar("x", 1.0, "1")])])
-    plain = plain_parts([Sentence("No.", Tone.BAD), details, Code("a: 1"), Next("bayplan fix a")])
+    plain = plain_parts([Sentence("No.", Tone.BAD), details, Snippet("a: 1"), Next("bayplan fix a")])
     assert json.loads(json.dumps(plain)) == [
         {"part": "sentence", "text": "No.", "tone": "bad"},
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayplan.report.answers.parts import Bar, Bars, Cell, Code, Details, Heading, Next, Part, Sentence, Table, Tone
+from bayplan.report.answers.parts import Bar, Bars, Cell, Details, Heading, Next, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.terminal import rendered
 
@@ -13,7 +13,7 @@ def test_every_part_has_its_lines() -> None:
         Heading("Who"),
         Table(("pod", "cpu"), [["a/[b]", Cell("1", Tone.BAD)], ["c", "10"]], numeric=frozenset({"cpu"})),
         Bars([Bar("zone-a", 4.0, "4 of 8"), Bar("b", 0.01)], full=8.0),
-        Code("spec: {}\n"),
+        Snippet("spec: {}\n"),
     ]
     assert rendered(terminal_parts(parts)).splitlines() == [
         "No: 2 pods would go.",

@@ -11,8 +11,8 @@ from tests.unit.analysis.simulation.runs import pod, preemption, run, summary
 
 from bayplan.analysis.simulation.results.comparison import compare
 from bayplan.analysis.simulation.results.differences import ComparedRuns
+from bayplan.analysis.simulation.results.run_format import ClusterSeries as RunSeries
 from bayplan.analysis.simulation.results.run_format import End, Run
-from bayplan.analysis.simulation.results.run_format import Series as RunSeries
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.comparison.figures import bands, wait_rows
 from bayplan.report.comparison.page import comparison_page

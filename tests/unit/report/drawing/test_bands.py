@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bayplan.report.drawing.bands import Band, Series, Shape, TimeSpan, time_figure
+from bayplan.report.drawing.bands import Band, BandShape, Series, TimeSpan, time_figure
 from bayplan.report.durations import unit_for
 
 SPAN = TimeSpan(unit_for(100.0), 100.0)
@@ -24,15 +24,15 @@ def test_a_line_is_level_until_the_next_value_and_goes_on_to_the_end() -> None:
 
 
 def test_areas_are_stacked_and_nothing_is_drawn_for_zero() -> None:
-    low = Series("a", [0, 50], [1, 0], "c0", Shape.AREA)
-    high = Series("b", [0, 50], [1, 2], "c1", Shape.AREA)
+    low = Series("a", [0, 50], [1, 0], "c0", BandShape.AREA)
+    high = Series("b", [0, 50], [1, 2], "c1", BandShape.AREA)
     band = Band("pods", [low, high], count, 2)
     assert paths(band, "filled c0") == ["M0,120V60H50V120z"]
     assert paths(band, "filled c1") == ["M0,60V0H50V60zM50,120V0H100V120z"]
 
 
 def test_the_axis_has_room_for_the_highest_stack() -> None:
-    stacked = [Series(name, [0], [3], "c0", Shape.AREA) for name in "ab"]
+    stacked = [Series(name, [0], [3], "c0", BandShape.AREA) for name in "ab"]
     assert Band("pods", stacked, count).highest == 6 * 1.05
     assert Band("pods", [], count).highest == 1.05
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from bayplan.report.drawing.marks import Row, quantile_figure
+from bayplan.report.drawing.marks import QuantileRow, quantile_figure
 
 
 def test_marks_are_in_order_and_zero_has_a_place() -> None:
-    row = Row("batch", "c0", [0.0, 1.0, 60.0, 3_600.0], 1_234)
+    row = QuantileRow("batch", "c0", [0.0, 1.0, 60.0, 3_600.0], 1_234)
     figure = quantile_figure("waits", [("batch (100)", [row])], "pods placed")
     places = [float(x) for x in re.findall(r'<svg x="([\d.]+)%" y="[\d.]+" class="quantile c0">', figure)]
     assert places == sorted(places)
@@ -17,7 +17,7 @@ def test_marks_are_in_order_and_zero_has_a_place() -> None:
 
 
 def test_rows_of_a_group_are_below_each_other() -> None:
-    rows = [Row(name, "r0", [1.0] * 4, 1) for name in "ab"]
+    rows = [QuantileRow(name, "r0", [1.0] * 4, 1) for name in "ab"]
     figure = quantile_figure("waits", [("low", rows), ("high", rows[:1])], "pods")
     heights = [float(y) for y in re.findall(r'<line x1="[\d.]+%" x2="[\d.]+%" y1="([\d.]+)"', figure)]
     assert heights[-3:] == sorted(heights[-3:])

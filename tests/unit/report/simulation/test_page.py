@@ -21,6 +21,7 @@ from bayplan.analysis.simulation.results.run_files import as_run
 from bayplan.analysis.simulation.results.run_format import (
     Candidate,
     Chain,
+    ClusterSeries,
     Criterion,
     End,
     Fragmentation,
@@ -29,12 +30,11 @@ from bayplan.analysis.simulation.results.run_format import (
     Note,
     PodFigures,
     PodRow,
-    Preemption,
-    Record,
+    PreemptionDetails,
+    RecordedPreemption,
     RecordedVictim,
     Reprieve,
     Run,
-    Series,
     Summary,
     Victim,
     Waits,
@@ -72,12 +72,14 @@ def node(name: str, until: float | None = None) -> NodeRow:
     return NodeRow(name, 0.0, until, {"cpu": 4000, "memory": 8 * _GIB})
 
 
-def preemption(preemptor: str, victims: list[str], t: float = 50.0, record: Record | None = None) -> Preemption:
+def preemption(
+    preemptor: str, victims: list[str], t: float = 50.0, record: PreemptionDetails | None = None
+) -> RecordedPreemption:
     gone = [Victim(key, 100, []) for key in victims]
-    return Preemption(t, preemptor, 1_000_000, "node-1", gone, _RULES, record)
+    return RecordedPreemption(t, preemptor, 1_000_000, "node-1", gone, _RULES, record)
 
 
-def record(chosen: str = "node-1") -> Record:
+def record(chosen: str = "node-1") -> PreemptionDetails:
     started = "2026-01-01T00:00:00Z"
     victim = RecordedVictim("prod/low-1", 100, started, ["prod/guard"])
     other = RecordedVictim("prod/low-2", 100, started, [])
@@ -86,7 +88,7 @@ def record(chosen: str = "node-1") -> Record:
         "prod/low-1", 500, None, budget_used_up=False, kept=False,
         stopped_by="NodeResourcesFit", reasons=["Insufficient cpu"],
     )  # fmt: skip
-    return Record(
+    return PreemptionDetails(
         candidates=[
             Candidate(chosen, 0, [victim], [kept, gone]),
             Candidate("another", 0, [victim, other], []),
@@ -112,7 +114,7 @@ def result(**changed: Any) -> Run:
     made = Run(
         seed=7, configs="default", inputs="", seconds=100.0, partial=False, classes=_CLASSES,
         summary=Summary(PodFigures(0, 0, 0, 0, 0, 0, 0), {}, {}, {}, 0, {}, Fragmentation(0.0, 0.0)),
-        series=Series([], {}, {}, [], []),
+        series=ClusterSeries([], {}, {}, [], []),
         nodes=[node("node-1")], pods=[], preemptions=[], chains=[], loops=[], waiting=[], notes=[],
     )  # fmt: skip
     made = msgspec.structs.replace(made, **changed)
@@ -159,7 +161,7 @@ def busy_result(nodes: int, pods: int, seconds: float, seed: int = 1) -> Run:
     return _summed_up(made, preemptions, nodes, seconds)
 
 
-def _summed_up(pods: list[PodRow], preemptions: list[Preemption], nodes: int, seconds: float) -> Run:
+def _summed_up(pods: list[PodRow], preemptions: list[RecordedPreemption], nodes: int, seconds: float) -> Run:
     ends = Counter(row.end for row in pods)
     victims = [victim.pod for taking in preemptions for victim in taking.victims]
     return result(
@@ -174,7 +176,7 @@ def _summed_up(pods: list[PodRow], preemptions: list[Preemption], nodes: int, se
             evictions_by_preemptor={taking.preemptor: len(taking.victims) for taking in preemptions},
             budgets_broken=2, utilization={"cpu": 0.63, "memory": 0.41}, fragmentation=Fragmentation(0.127, 0.5),
         ),
-        series=Series(
+        series=ClusterSeries(
             t=[seconds * step / 400 for step in range(401)],
             queue={
                 "active": [step % 3 for step in range(401)], "backoff": [step % 7 for step in range(401)],
@@ -487,7 +489,7 @@ class TestSeries:
         count = 10_000
         lengths = [0] * count
         lengths[5_003] = 77
-        series = Series(
+        series = ClusterSeries(
             t=[step / 100 for step in range(count)],
             queue={"active": lengths},
             used={"cpu": [0.25, 0.75] * (count // 2)},

@@ -6,9 +6,9 @@ import pytest
 
 from bayplan.analysis.sweeping.summary_format import (
     AxisSummary,
-    Difference,
     Estimate,
-    Failure,
+    FailedRun,
+    MeanDifference,
     PointSummary,
     SweepSummary,
 )
@@ -18,15 +18,15 @@ from bayplan.report.sweep.parts import number_text, sweep_parts
 AXES = [AxisSummary("weight.A", [1, 2]), AxisSummary("args.A.x", ["p"])]
 
 
-def point(weight: int, mean: float, difference: Difference | None = None) -> PointSummary:
+def point(weight: int, mean: float, difference: MeanDifference | None = None) -> PointSummary:
     apart = {} if difference is None else {"waiting.high.p99": difference}
     figures = {"waiting.high.p99": Estimate(mean, mean - 1, mean + 1, 6)}
     return PointSummary({"weight.A": weight, "args.A.x": "p"}, 6, 0, figures, apart, None)
 
 
 def written(*, real: bool, seeds: int = 6, failures: int = 0) -> str:
-    failed = [Failure("r", {"weight.A": 2, "args.A.x": "p"}, seed, f"bad {seed}") for seed in range(failures)]
-    points = [point(1, 10), point(2, 75, Difference(65, 60, 70, 6, 0.03, real))]
+    failed = [FailedRun("r", {"weight.A": 2, "args.A.x": "p"}, seed, f"bad {seed}") for seed in range(failures)]
+    points = [point(1, 10), point(2, 75, MeanDifference(65, 60, 70, 6, 0.03, real))]
     measures = ["waiting.high.p99"]
     summary = SweepSummary(AXES, list(range(seeds)), 12, failures, 0, 0.95, 0, measures, points, [], failed)
     return markdown("sweep", sweep_parts(summary))

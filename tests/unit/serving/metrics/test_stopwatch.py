@@ -9,7 +9,7 @@ import pytest
 
 from bayplan.core.events import Event
 from bayplan.core.framework.verdict import Code, CycleError
-from bayplan.serving.metrics.stopwatch import POST_FILTER, TIMED_PER_SECOND, Step, Stopwatch
+from bayplan.serving.metrics.stopwatch import POST_FILTER, TIMED_PER_SECOND, Stopwatch, TimedStep
 
 SECOND = 10**9
 
@@ -20,7 +20,7 @@ class Notes:
     def __init__(self) -> None:
         self.calls: list[tuple[str, Code, int]] = []
 
-    def called(self, step: Step, status: Code, took_ns: int) -> None:
+    def called(self, step: TimedStep, status: Code, took_ns: int) -> None:
         self.calls.append((step.plugin, status, took_ns))
 
     def hinted(self, plugin: str, cluster_event: str, *, helps: bool, took_ns: int) -> None: ...

@@ -29,13 +29,13 @@ from bayplan.core.framework.contract import (
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, Status, unschedulable
 from bayplan.core.snapshot import View
-from bayplan.serving.metrics.stopwatch import Step, Stopwatch
+from bayplan.serving.metrics.stopwatch import Stopwatch, TimedStep
 from bayplan.serving.metrics.timed_plugins import timed_profile
 from bayplan.testing.builders import node, pod
 
 
 class Deaf:
-    def called(self, step: Step, status: Code, took_ns: int) -> None: ...
+    def called(self, step: TimedStep, status: Code, took_ns: int) -> None: ...
 
     def hinted(self, plugin: str, cluster_event: str, *, helps: bool, took_ns: int) -> None: ...
 

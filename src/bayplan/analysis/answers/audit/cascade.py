@@ -35,7 +35,7 @@ class Settled:
     loops: list[tuple[Pod, Pod]] = field(default_factory=list)  # evictions with which a loop closes
 
 
-class NewPod(NamedTuple):
+class UnplacedPod(NamedTuple):
     """A pod that has no place yet."""
 
     pod: Pod
@@ -56,26 +56,26 @@ class Cascade:
         self._order = queue_order(audited.asking.profiles)
         self._placer = audited.asking.placer(cache)
         #: New pods by key. Many are needed again, and what was worked out for such pods is kept as long as they are.
-        self._new: dict[str, NewPod] = {}
+        self._new: dict[str, UnplacedPod] = {}
 
-    def new(self, gone: Pod) -> NewPod:
+    def new(self, gone: Pod) -> UnplacedPod:
         """The new pod that takes the place of this one."""
         key = object_key(gone)
         found = self._new.get(key)
         if found is None:
             pod = self._renew(gone)
-            found = self._new[key] = NewPod(pod, self._cache.info(pod))
+            found = self._new[key] = UnplacedPod(pod, self._cache.info(pod))
         return found
 
-    def settle(self, pods: Iterable[NewPod], explains: Callable[[Pod], bool] = lambda _: False) -> Settled:
+    def settle(self, pods: Iterable[UnplacedPod], explains: Callable[[Pod], bool] = lambda _: False) -> Settled:
         """None of these pods is in the cache; `explains` tells which need a message if they fit nowhere."""
         result = Settled()
         self._placer.forget_nominations()
         arrivals = count()
-        waiting: list[tuple[object, int, NewPod]] = []
+        waiting: list[tuple[object, int, UnplacedPod]] = []
         pairs: set[tuple[str, str]] = set()
 
-        def enqueue(new: NewPod) -> None:
+        def enqueue(new: UnplacedPod) -> None:
             arrival = next(arrivals)
             heapq.heappush(waiting, (self._order(new.info, arrival), arrival, self._with_claims(new)))
 
@@ -108,12 +108,12 @@ class Cascade:
                 evict(pod, here.pop(key) if key in here else self._audited.cluster.pods[key])
         return result
 
-    def _with_claims(self, new: NewPod) -> NewPod:
+    def _with_claims(self, new: UnplacedPod) -> UnplacedPod:
         """The new pod knows its claims, which are new as well; those of its predecessor are gone."""
         knowing, claims = self._audited.with_new_claims(new.pod)
         for claim in claims:
             self._cache.add(claim)
-        return new if knowing is new.pod else NewPod(knowing, self._cache.info(knowing))
+        return new if knowing is new.pod else UnplacedPod(knowing, self._cache.info(knowing))
 
 
 def renewed(pod: Pod) -> Pod:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from bayplan.admission.priority import PREEMPT_NEVER
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated, name_of
-from bayplan.analysis.answers.audit.cascade import Cascade, NewPod, Settled, can_be_decided, renewed
+from bayplan.analysis.answers.audit.cascade import Cascade, Settled, UnplacedPod, can_be_decided, renewed
 from bayplan.analysis.answers.audit.rules import Finding
 from bayplan.controllers.ownership import is_active
 from bayplan.controllers.workloads.daemon_placement import pin
@@ -51,7 +51,7 @@ def _of_the_queue(audited: Audited) -> Iterator[Finding]:
         for origin in origins.values():
             for brought in origin.along:
                 cache.add(brought)
-        pods = [NewPod(pod, cache.info(pod)) for pod in (*waiting, *planned)]
+        pods = [UnplacedPod(pod, cache.info(pod)) for pod in (*waiting, *planned)]
         settled = Cascade(audited, cache, with_new_priority).settle(pods)
     yield from _said_of(audited, settled)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from bayplan.analysis.answers.audit.audited import TIED_TO_NODES, Audited, is_recreated, name_of
-from bayplan.analysis.answers.audit.cascade import Cascade, NewPod, Settled, can_be_decided, renewed
+from bayplan.analysis.answers.audit.cascade import Cascade, Settled, UnplacedPod, can_be_decided, renewed
 from bayplan.analysis.answers.audit.certain_fits import CertainFits
 from bayplan.analysis.answers.audit.certain_misfits import CertainMisfits
 from bayplan.analysis.answers.audit.processes import in_processes
@@ -122,7 +122,7 @@ class _Trial:
             settled = self._cascade.settle(pods, self._is_first_of_its_workload)
         return self._failure(node, settled)
 
-    def _is_stranded_for_sure(self, new: NewPod, node: str) -> bool:
+    def _is_stranded_for_sure(self, new: UnplacedPod, node: str) -> bool:
         """Whether no other node would take the pod, and nobody has to say why."""
         return self._audited.owner_name(new.pod) in self._explained and self._certain_misfits.is_sure(new.info, node)
 
@@ -139,7 +139,7 @@ class _Trial:
         nodes, keys = self._cache.nodes, self._cache.pods.keys
         return [keys[row] for row in nodes.pod_rows[nodes.rows_by_name[node]]]
 
-    def _to_be_placed(self, node: str) -> list[NewPod]:
+    def _to_be_placed(self, node: str) -> list[UnplacedPod]:
         pods = (self._audited.cluster.pods[key] for key in self._on_node(node))
         return [
             self._cascade.new(pod) for pod in pods if is_recreated(pod) and can_be_decided(self._audited.asking, pod)

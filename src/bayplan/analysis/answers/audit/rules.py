@@ -24,147 +24,147 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AuditRule:
     level: Level
     title: str  # what is wrong where it is broken
     fix: str
     if_a_node_fails: bool = False  # it hurts only then
 
 
-RULES: dict[str, Rule] = {
-    "two-default-classes": Rule(
+RULES: dict[str, AuditRule] = {
+    "two-default-classes": AuditRule(
         Level.ERROR,
         "More than one PriorityClass is the global default.",
         "Set globalDefault to false in all but one of them; until then, the lowest value applies.",
     ),
-    "unknown-class": Rule(
+    "unknown-class": AuditRule(
         Level.ERROR,
         "A workload names a PriorityClass that does not exist.",
         "Create the class or name another; the API server rejects every pod of this workload.",
     ),
-    "system-class-for-users": Rule(
+    "system-class-for-users": AuditRule(
         Level.WARNING,
         "A workload outside the system namespaces has a priority in the system range.",
         "Give it a user-defined class, at most 1000000000: in the system range, it can evict everything else.",
     ),
-    "equal-classes": Rule(
+    "equal-classes": AuditRule(
         Level.WARNING,
         "Several PriorityClasses have the same value, so neither takes precedence.",
         "Delete one of them, or create one with another value and move the workloads there; values are immutable.",
     ),
-    "no-room-between-classes": Rule(
+    "no-room-between-classes": AuditRule(
         Level.NOTE,
         "Two PriorityClasses are so close that no other fits between them.",
         "Leave gaps of hundreds between classes: values are immutable, and one day you may need a class in between.",
     ),
-    "unused-class": Rule(
+    "unused-class": AuditRule(
         Level.NOTE,
         "No pod and no workload uses the PriorityClass.",
         "Delete it, or use it.",
     ),
-    "stale-priority": Rule(
+    "stale-priority": AuditRule(
         Level.WARNING,
         "Pods run with a different priority than new pods of the same workload would get.",
         "Restart the workload, so that all its pods get the priority of its class.",
     ),
-    "no-requests": Rule(
+    "no-requests": AuditRule(
         Level.WARNING,
         "Containers request no cpu or no memory.",
         "Add requests: without them, the scheduler assumes that the pod needs nothing and overfills the node.",
     ),
-    "limits-only": Rule(
+    "limits-only": AuditRule(
         Level.NOTE,
         "Containers have limits but no requests.",
         "Set requests explicitly; otherwise the API server copies the limits, which is often more than needed.",
     ),
-    "budget-selects-nothing": Rule(
+    "budget-selects-nothing": AuditRule(
         Level.WARNING,
         "The PodDisruptionBudget selects no pods.",
         "Fix its selector, or delete it.",
     ),
-    "budget-allows-nothing": Rule(
+    "budget-allows-nothing": AuditRule(
         Level.WARNING,
         "The PodDisruptionBudget never allows a pod to be evicted.",
         "Allow at least one pod to be unavailable, or add a replica; otherwise no node with such a pod can be drained.",
     ),
-    "budget-cannot-be-kept": Rule(
+    "budget-cannot-be-kept": AuditRule(
         Level.ERROR,
         "The PodDisruptionBudget requires more pods than there will ever be.",
         "Lower minAvailable below the number of replicas, or use maxUnavailable.",
     ),
-    "budgets-overlap": Rule(
+    "budgets-overlap": AuditRule(
         Level.WARNING,
         "Several PodDisruptionBudgets select the same pods.",
         "Cover each pod with one budget only: the eviction API rejects every eviction of a pod with several.",
     ),
-    "node-failure-strands": Rule(
+    "node-failure-strands": AuditRule(
         Level.ERROR,
         "If a node fails, pods of the workload fit nowhere else.",
         "Add a node, lower requests, or relax the constraints that keep the pods off other nodes.",
         if_a_node_fails=True,
     ),
-    "node-failure-evicts": Rule(
+    "node-failure-evicts": AuditRule(
         Level.WARNING,
         "If a node fails, pods of the workload get a node only by evicting others.",
         "Add a node or lower requests, unless the priorities are meant to cause these evictions.",
         if_a_node_fails=True,
     ),
-    "one-node-holds-all": Rule(
+    "one-node-holds-all": AuditRule(
         Level.WARNING,
         "All pods of a workload with several replicas run on one node.",
         "Spread them with topologySpreadConstraints or pod anti-affinity over kubernetes.io/hostname.",
     ),
-    "pod-without-controller": Rule(
+    "pod-without-controller": AuditRule(
         Level.NOTE,
         "The pod is not recreated if its node fails or it is evicted.",
         "Run it with a Deployment, StatefulSet or Job.",
     ),
-    "never-fits": Rule(
+    "never-fits": AuditRule(
         Level.ERROR,
         "No node could run the pod, even if the cluster were empty.",
         "Fix its node selector, affinity, tolerations or requests, or uncordon or add a node that matches.",
     ),
-    "too-many-replicas": Rule(
+    "too-many-replicas": AuditRule(
         Level.ERROR,
         "Not all replicas could run, even if the cluster were empty.",
         "Use fewer replicas, relax the constraints between them, or add nodes or zones.",
     ),
-    "affinity-to-nobody": Rule(
+    "affinity-to-nobody": AuditRule(
         Level.ERROR,
         "The pod must run near other pods, but none match.",
         "Fix the selector of the pod affinity, or deploy the pods that it selects.",
     ),
-    "group-missing": Rule(
+    "group-missing": AuditRule(
         Level.ERROR,
         "Pods belong to a PodGroup that does not exist.",
         "Create the PodGroup: until then, none of its pods is scheduled.",
     ),
-    "group-differs": Rule(
+    "group-differs": AuditRule(
         Level.ERROR,
         "Pods of a PodGroup have another priority than the group, or different schedulers.",
         "Give group and pods the same PriorityClass, and all pods one schedulerName; until then, none is scheduled.",
     ),
-    "group-too-small": Rule(
+    "group-too-small": AuditRule(
         Level.WARNING,
         "A gang has fewer pods than its minCount.",
         "Create more pods or lower minCount; until then, no pod of the group is tried.",
     ),
-    "group-on-missing-node": Rule(
+    "group-on-missing-node": AuditRule(
         Level.ERROR,
         "A PodGroup that is disrupted as a whole has a pod on a node that does not exist, so no pod group can preempt.",
         "Delete the pod, or use `wakeups: complete` in bayplan's configuration, which leaves out such groups.",
     ),
-    "preemption-loop": Rule(
+    "preemption-loop": AuditRule(
         Level.ERROR,
         "Two workloads would evict each other.",
         "Restart the workload whose pods still have an old priority, so that priorities are consistent.",
     ),
-    "foreign-victims": Rule(
+    "foreign-victims": AuditRule(
         Level.ERROR,
         "A pending pod would evict pods of another scheduler, which may place them again.",
         "Use --foreign-victims never (foreignVictims in the configuration), or have one scheduler place both.",
     ),
-    "evictable-daemon": Rule(
+    "evictable-daemon": AuditRule(
         Level.WARNING,
         "Pods of a DaemonSet can be evicted for other pods, and cannot run elsewhere.",
         "Give the DaemonSet a PriorityClass at least as high, such as system-node-critical.",

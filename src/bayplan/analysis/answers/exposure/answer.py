@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bayplan.analysis.answers.exposure.probing import Outcome
+from bayplan.analysis.answers.exposure.probing import ProbeOutcome
 from bayplan.analysis.showing import Shown
 
 
@@ -34,7 +34,7 @@ class Danger:
     priority: int
     priority_class: str  # "" where no class is meant
     thresholds: tuple[Threshold, ...]  # the smallest share of the node first; empty when it cannot
-    unpinned: Outcome | None = None  # what such a pod does if it may go to any node; None: not asked
+    unpinned: ProbeOutcome | None = None  # what such a pod does if it may go to any node; None: not asked
 
     def to_dict(self) -> dict[str, Any]:
         plain: dict[str, Any] = {
@@ -96,12 +96,12 @@ class PodExposure:
 
 
 @dataclass(frozen=True, slots=True)
-class Preemptor:
+class PreemptorEffect:
     """What a given pod would do."""
 
     pod: str  # namespace/name
     priority: int
-    outcome: Outcome
+    outcome: ProbeOutcome
     evicts: tuple[str, ...]  # those of the pods in question that it evicts
     evicts_if_pinned: tuple[str, ...]  # those that it evicts if it must run on their node
 
@@ -123,7 +123,7 @@ class Exposure(Shown):
     pods: tuple[PodExposure, ...]  # the most exposed first, which alone is looked at class by class
     pod_count: int  # that run
     waiting: tuple[str, ...] = ()  # keys of pods that have no node: nobody can evict them
-    against: tuple[Preemptor, ...] = ()
+    against: tuple[PreemptorEffect, ...] = ()
 
     @property
     def is_evicted(self) -> bool:

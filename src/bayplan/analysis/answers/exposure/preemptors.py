@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import replace
 
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.exposure.answer import Preemptor
+from bayplan.analysis.answers.exposure.answer import PreemptorEffect
 from bayplan.analysis.answers.exposure.exposing import priority_of
 from bayplan.analysis.answers.exposure.probing import decided
 from bayplan.analysis.references import POD, not_found, written
@@ -23,7 +23,7 @@ from bayplan.model.pod import NodeSelectorTerm, Pod
 from bayplan.model.reading import ReadResult
 
 
-def preemptors_among(asking: Asking, given: ReadResult, subjects: Sequence[Pod]) -> Iterator[Preemptor]:
+def preemptors_among(asking: Asking, given: ReadResult, subjects: Sequence[Pod]) -> Iterator[PreemptorEffect]:
     """What each pod among the new objects does to the subjects. Raises InvalidObject if there is none."""
     new = given.objects
     replaced = {key_of(obj) for obj in new}
@@ -47,10 +47,10 @@ def _pods_to_come(new: Sequence[Object]) -> Iterator[str]:
             yield written(POD, meta.namespace, meta.name)
 
 
-def _tried(asking: Asking, cache: Cache, pod: Pod, subjects: Sequence[Pod]) -> Preemptor:
+def _tried(asking: Asking, cache: Cache, pod: Pod, subjects: Sequence[Pod]) -> PreemptorEffect:
     profile = asking.profile_of(pod)
     outcome = decided(cache, profile, cache.info(pod))
-    return Preemptor(
+    return PreemptorEffect(
         pod=object_key(pod),
         priority=priority_of(pod),
         outcome=outcome,

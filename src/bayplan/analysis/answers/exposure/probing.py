@@ -28,7 +28,7 @@ Amounts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProbeOutcome:
     """What became of a pod that was tried."""
 
     node: str = ""  # "" when no node will do, whoever goes
@@ -59,22 +59,22 @@ class Probing:
         pod.spec.containers[0].ports = [port]
         return self.decide(self.cache.info(pod)).victims
 
-    def decide(self, info: PodInfo) -> Outcome:
+    def decide(self, info: PodInfo) -> ProbeOutcome:
         return decided(self.cache, self._profile, info)
 
 
-def decided(cache: Cache, profile: Profile, info: PodInfo) -> Outcome:
+def decided(cache: Cache, profile: Profile, info: PodInfo) -> ProbeOutcome:
     """What the scheduler does with the pod as things are; of equally good nodes it is the first by name."""
     view = cache.view()
     found = attempt(profile, info, view)
     names = view.nodes.names
     if found.scored is not None:
-        return Outcome(min(names[row] for row in found.scored.best_rows()))
+        return ProbeOutcome(min(names[row] for row in found.scored.best_rows()))
     preempting = found.post_filter.found if found.post_filter is not None else None
     if preempting is None or not len(preempting.tied_rows):
-        return Outcome()
+        return ProbeOutcome()
     row = min(preempting.tied_rows.tolist(), key=names.__getitem__)
-    return Outcome(names[row], tuple(view.pods.keys[victim] for victim in preempting.victims_on(row)))
+    return ProbeOutcome(names[row], tuple(view.pods.keys[victim] for victim in preempting.victims_on(row)))
 
 
 def probe_pod(scheduler_name: str, priority: int, amounts: Amounts, namespace: str, node: str = "") -> Pod:

@@ -15,7 +15,7 @@ from typing import Any
 from bayplan.analysis.showing import Shown
 
 
-class Kind(StrEnum):
+class RemedyKind(StrEnum):
     """What is changed."""
 
     SELECTOR_TYPO = "nodeSelectorTypo"
@@ -53,47 +53,47 @@ class Kind(StrEnum):
 
 #: What a change costs, whatever its extent.
 PRICES = {
-    Kind.SELECTOR_TYPO: 0.01,
-    Kind.AFFINITY_TYPO: 0.01,
-    Kind.TOLERATION_TYPO: 0.01,
-    Kind.RESOURCE_TYPO: 0.01,
-    Kind.CLAIM_TYPO: 0.01,
-    Kind.GATES: 0.05,
-    Kind.RESUME: 0.05,
-    Kind.OWN_TOLERATION: 0.05,
-    Kind.UNCORDON: 0.1,
-    Kind.REQUEST: 0.15,
-    Kind.SKEW: 0.25,
-    Kind.SPREAD: 0.3,
-    Kind.NODE_SELECTOR: 0.4,
-    Kind.NODE_AFFINITY: 0.4,
-    Kind.POD_AFFINITY: 0.4,
-    Kind.POD_ANTI_AFFINITY: 0.4,
-    Kind.HOST_PORT: 0.4,
-    Kind.DEVICE_CLAIM: 0.4,
-    Kind.VOLUME_CLAIM: 0.45,
-    Kind.BINDING: 0.45,
-    Kind.VOLUME: 0.45,
-    Kind.LOST_VOLUME: 0.45,
-    Kind.STORAGE_CLASS: 0.45,
-    Kind.RESOURCE_CLAIM: 0.45,
-    Kind.RESOURCE_CLAIM_TEMPLATE: 0.45,
-    Kind.DEVICE_CLASS: 0.45,
-    Kind.ADD_NODE: 0.7,
-    Kind.PRIORITY: 0.8,
-    Kind.FREE: 0.9,
-    Kind.UNTAINT: 1.3,
-    Kind.TOLERATION: 1.4,
+    RemedyKind.SELECTOR_TYPO: 0.01,
+    RemedyKind.AFFINITY_TYPO: 0.01,
+    RemedyKind.TOLERATION_TYPO: 0.01,
+    RemedyKind.RESOURCE_TYPO: 0.01,
+    RemedyKind.CLAIM_TYPO: 0.01,
+    RemedyKind.GATES: 0.05,
+    RemedyKind.RESUME: 0.05,
+    RemedyKind.OWN_TOLERATION: 0.05,
+    RemedyKind.UNCORDON: 0.1,
+    RemedyKind.REQUEST: 0.15,
+    RemedyKind.SKEW: 0.25,
+    RemedyKind.SPREAD: 0.3,
+    RemedyKind.NODE_SELECTOR: 0.4,
+    RemedyKind.NODE_AFFINITY: 0.4,
+    RemedyKind.POD_AFFINITY: 0.4,
+    RemedyKind.POD_ANTI_AFFINITY: 0.4,
+    RemedyKind.HOST_PORT: 0.4,
+    RemedyKind.DEVICE_CLAIM: 0.4,
+    RemedyKind.VOLUME_CLAIM: 0.45,
+    RemedyKind.BINDING: 0.45,
+    RemedyKind.VOLUME: 0.45,
+    RemedyKind.LOST_VOLUME: 0.45,
+    RemedyKind.STORAGE_CLASS: 0.45,
+    RemedyKind.RESOURCE_CLAIM: 0.45,
+    RemedyKind.RESOURCE_CLAIM_TEMPLATE: 0.45,
+    RemedyKind.DEVICE_CLASS: 0.45,
+    RemedyKind.ADD_NODE: 0.7,
+    RemedyKind.PRIORITY: 0.8,
+    RemedyKind.FREE: 0.9,
+    RemedyKind.UNTAINT: 1.3,
+    RemedyKind.TOLERATION: 1.4,
 }
 #: What each pod that has to go, and each step of a skew beyond the first, adds.
 PER_STEP = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Remedy:
     """One thing to do. What `before` and `after` mean depends on the kind."""
 
-    kind: Kind
+    kind: RemedyKind
     what: str  # the resource, taint, label, constraint, class or node
     before: int | str | None = None
     after: int | str | None = None
@@ -130,7 +130,7 @@ class Patch:
 class Fix:
     """Changes that let the pod run, or some of the pods of its workload."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[Remedy, ...]
     nodes: tuple[str, ...]  # where they then run
     fixed: int = 1  # how many of the pending pods of the workload run then
     victims: tuple[str, ...] = ()  # pods of other workloads that have to go

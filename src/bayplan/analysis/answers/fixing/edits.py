@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
-from bayplan.analysis.answers.fixing.answer import Change, Kind
+from bayplan.analysis.answers.fixing.answer import Remedy, RemedyKind
 from bayplan.analysis.answers.nodes_needed import lasting_taints
 from bayplan.analysis.written import written_requirement, written_taint
 from bayplan.core.columns.node_selectors import required_nodes
@@ -26,14 +26,14 @@ from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE, any_tolerates
 _OF_CLOUDS = "node.cloudprovider.kubernetes.io/"
 #: Taints that are tried, the most common ones.
 TAINTS_MAX = 20
-TOLERATIONS = frozenset({Kind.TOLERATION, Kind.OWN_TOLERATION})
+TOLERATIONS = frozenset({RemedyKind.TOLERATION, RemedyKind.OWN_TOLERATION})
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
     """A change of a pod spec."""
 
-    change: Change
+    change: Remedy
     apply: Callable[[PodSpec], None]  # to a copy that may be changed
     position: int = -1  # of the spread constraint whose skew is raised
 
@@ -63,13 +63,13 @@ def without_gates(spec: PodSpec) -> Edit:
     def apply(changed: PodSpec) -> None:
         changed.scheduling_gates = []
 
-    return Edit(Change(Kind.GATES, names), apply)
+    return Edit(Remedy(RemedyKind.GATES, names), apply)
 
 
 def with_class(spec: PodSpec, priority_class: PriorityClass) -> Edit:
     """The pod with another priority."""
     name, value = priority_class.metadata.name, priority_class.value
-    change = Change(Kind.PRIORITY, name, before=spec.priority or 0, after=value)
+    change = Remedy(RemedyKind.PRIORITY, name, before=spec.priority or 0, after=value)
 
     def apply(changed: PodSpec) -> None:
         changed.priority_class_name = name
@@ -88,14 +88,14 @@ def without_device_claim(name: str) -> Edit:
         for container in (*changed.containers, *changed.init_containers):
             container.resources.claims = [claim for claim in container.resources.claims if claim.name != name]
 
-    return Edit(Change(Kind.DEVICE_CLAIM, name), apply)
+    return Edit(Remedy(RemedyKind.DEVICE_CLAIM, name), apply)
 
 
 def with_skew(spec: PodSpec, position: int, skew: int) -> Edit:
     """The pod with a larger skew allowed by one of its spread constraints."""
     constraint = spec.topology_spread_constraints[position]
     extent = min(1.0, 0.1 * (skew - constraint.max_skew - 1))
-    change = Change(Kind.SKEW, constraint.topology_key, before=constraint.max_skew, after=skew, extent=extent)
+    change = Remedy(RemedyKind.SKEW, constraint.topology_key, before=constraint.max_skew, after=skew, extent=extent)
 
     def apply(changed: PodSpec) -> None:
         changed.topology_spread_constraints[position].max_skew = skew
@@ -125,8 +125,8 @@ def _tolerations(spec: PodSpec, nodes: Iterable[Node]) -> Iterator[Edit]:
         key, value, effect = identity
         taint = Taint(key=key, value=value, effect=effect)
         if not any_tolerates(spec.tolerations, taint):
-            kind = Kind.OWN_TOLERATION if asked_for and wanted[identity] == asked_for else Kind.TOLERATION
-            yield Edit(Change(kind, written_taint(taint)), _tolerate(taint))
+            kind = RemedyKind.OWN_TOLERATION if asked_for and wanted[identity] == asked_for else RemedyKind.TOLERATION
+            yield Edit(Remedy(kind, written_taint(taint)), _tolerate(taint))
 
 
 def asks_for(spec: PodSpec, node: Node) -> bool:
@@ -156,7 +156,7 @@ def _tolerate(taint: Taint) -> Callable[[PodSpec], None]:
 
 def _node_selector(spec: PodSpec) -> Iterator[Edit]:
     for key, value in spec.node_selector.items():
-        yield Edit(Change(Kind.NODE_SELECTOR, f"{key}={value}"), _without_label(key))
+        yield Edit(Remedy(RemedyKind.NODE_SELECTOR, f"{key}={value}"), _without_label(key))
 
 
 def _without_label(key: str) -> Callable[[PodSpec], None]:
@@ -173,9 +173,9 @@ def _node_affinity(spec: PodSpec) -> Iterator[Edit]:
     for at, position in expressions:
         if len(terms[at].match_expressions) > 1:
             what = written_requirement(terms[at].match_expressions[position])
-            yield Edit(Change(Kind.NODE_AFFINITY, what), _without_expression(at, position))
+            yield Edit(Remedy(RemedyKind.NODE_AFFINITY, what), _without_expression(at, position))
     every = " or ".join(" and ".join(map(written_requirement, term.match_expressions)) for term in terms)
-    yield Edit(Change(Kind.NODE_AFFINITY, every, extent=0.1 * (len(expressions) > 1)), _without_node_affinity)
+    yield Edit(Remedy(RemedyKind.NODE_AFFINITY, every, extent=0.1 * (len(expressions) > 1)), _without_node_affinity)
 
 
 def _required(spec: PodSpec) -> NodeSelector | None:
@@ -206,10 +206,10 @@ def _pod_affinity(spec: PodSpec) -> Iterator[Edit]:
         return
     if affinity.pod_affinity is not None:
         for position, term in enumerate(affinity.pod_affinity.required):
-            yield Edit(Change(Kind.POD_AFFINITY, term.topology_key), _without_affinity_term(position))
+            yield Edit(Remedy(RemedyKind.POD_AFFINITY, term.topology_key), _without_affinity_term(position))
     if affinity.pod_anti_affinity is not None:
         for position, term in enumerate(affinity.pod_anti_affinity.required):
-            yield Edit(Change(Kind.POD_ANTI_AFFINITY, term.topology_key), _without_anti_affinity_term(position))
+            yield Edit(Remedy(RemedyKind.POD_ANTI_AFFINITY, term.topology_key), _without_anti_affinity_term(position))
 
 
 def _without_affinity_term(position: int) -> Callable[[PodSpec], None]:
@@ -233,7 +233,7 @@ def _without_anti_affinity_term(position: int) -> Callable[[PodSpec], None]:
 def _spreading(spec: PodSpec) -> Iterator[Edit]:
     for position, constraint in enumerate(spec.topology_spread_constraints):
         if constraint.when_unsatisfiable == HARD:
-            change = Change(Kind.SPREAD, constraint.topology_key, before=HARD, after=SOFT)
+            change = Remedy(RemedyKind.SPREAD, constraint.topology_key, before=HARD, after=SOFT)
             yield Edit(change, _schedule_anyway(position), position)
 
 
@@ -254,7 +254,7 @@ def _host_ports(spec: PodSpec) -> Iterator[Edit]:
         for port in container.ports:
             if port.host_port:
                 what = f"{port.host_port}/{port.protocol or 'TCP'}"
-                yield Edit(Change(Kind.HOST_PORT, what), _without_host_port(container.name, port.host_port))
+                yield Edit(Remedy(RemedyKind.HOST_PORT, what), _without_host_port(container.name, port.host_port))
 
 
 def _without_host_port(container_name: str, host_port: int) -> Callable[[PodSpec], None]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from bayplan.admission.priority import PriorityClasses
 from bayplan.analysis.answers.asking import Asking, Tell
-from bayplan.analysis.answers.exposure.probing import Outcome
-from bayplan.analysis.answers.fixing.answer import Fix, Fixes, Kind
+from bayplan.analysis.answers.exposure.probing import ProbeOutcome
+from bayplan.analysis.answers.fixing.answer import Fix, Fixes, RemedyKind
 from bayplan.analysis.answers.fixing.daemons import left_out
 from bayplan.analysis.answers.fixing.edits import without_device_claim, without_gates
 from bayplan.analysis.answers.fixing.idle import started, with_resuming
@@ -16,7 +16,7 @@ from bayplan.analysis.answers.fixing.patches import Origin, patches_for
 from bayplan.analysis.answers.fixing.rehearsing import Rehearsal
 from bayplan.analysis.answers.fixing.searching import Searching
 from bayplan.analysis.answers.fixing.supplies import certain_lacks, supplies, supply_device_claims
-from bayplan.analysis.answers.fixing.surroundings import Edits, Found
+from bayplan.analysis.answers.fixing.surroundings import Edits, WorkingChange
 from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.analysis.answers.fixing.typos import corrected_claims
 from bayplan.analysis.answers.owners import short_name, workload_of
@@ -111,7 +111,7 @@ def _fixes_of(stage: Stage, text: str, namespace: str) -> Fixes:
     trying = Trying(cache, asking.profile_of(pod), pod, nodes, asking.cluster.pods, alike)
     base: Edits = (without_gates(pod.spec),) if pod.spec.scheduling_gates else ()
     held_back = trying.held_back(base)
-    outcome = Outcome() if held_back else trying.decide(base)
+    outcome = ProbeOutcome() if held_back else trying.decide(base)
     found = _released(trying, base) if held_back else _found(asking, trying, base, outcome)
     fixes = _rehearsed(rehearsal, found, origin, asking.tell) if found else []
     return Fixes(
@@ -129,11 +129,11 @@ def _fixes_of(stage: Stage, text: str, namespace: str) -> Fixes:
     )
 
 
-def _rehearsed(rehearsal: Rehearsal, found: Sequence[Found], origin: Origin, tell: Tell) -> list[Fix]:
+def _rehearsed(rehearsal: Rehearsal, found: Sequence[WorkingChange], origin: Origin, tell: Tell) -> list[Fix]:
     """Fixes that help the workload and harm none of its pods; the more pods they help, and the fewer are evicted, the
     earlier they come.
     """
-    fixes: dict[tuple[tuple[Kind, str], ...], Fix] = {}  # of changes that differ in their measure alone, the best
+    fixes: dict[tuple[tuple[RemedyKind, str], ...], Fix] = {}  # of changes that differ in their measure alone, the best
     for number, each in enumerate(found[:REHEARSED_MAX]):
         tell("changes played to their end", number, min(len(found), REHEARSED_MAX))
         came = rehearsal.rehearse(each)
@@ -154,15 +154,18 @@ def _rehearsed(rehearsal: Rehearsal, found: Sequence[Found], origin: Origin, tel
     return sorted(cheapest, key=lambda fix: (-fix.fixed, len(fix.left_pending) > 0))[:FIXES_MAX]
 
 
-def _released(trying: Trying, base: Edits) -> list[Found]:
+def _released(trying: Trying, base: Edits) -> list[WorkingChange]:
     """What lets a pod be tried that waits for its claims."""
     with_claims = supply_device_claims(trying, base)
     dropped = (*base, *(without_device_claim(entry.name) for entry in trying.pod.spec.resource_claims))
-    outcome = Outcome() if trying.held_back(dropped) else trying.decide(dropped)
-    return [*([with_claims] if with_claims is not None else ()), *([Found(dropped, outcome)] if outcome.node else ())]
+    outcome = ProbeOutcome() if trying.held_back(dropped) else trying.decide(dropped)
+    return [
+        *([with_claims] if with_claims is not None else ()),
+        *([WorkingChange(dropped, outcome)] if outcome.node else ()),
+    ]
 
 
-def _found(asking: Asking, trying: Trying, base: Edits, outcome: Outcome) -> list[Found]:
+def _found(asking: Asking, trying: Trying, base: Edits, outcome: ProbeOutcome) -> list[WorkingChange]:
     lacks = certain_lacks(trying)
     if not lacks:
         return _searched(asking, trying, base, outcome, is_enough=bool(base))
@@ -174,9 +177,11 @@ def _found(asking: Asking, trying: Trying, base: Edits, outcome: Outcome) -> lis
     return [*corrected_claims(trying, base), *supplied]
 
 
-def _searched(asking: Asking, trying: Trying, base: Edits, outcome: Outcome, *, is_enough: bool) -> list[Found]:
+def _searched(
+    asking: Asking, trying: Trying, base: Edits, outcome: ProbeOutcome, *, is_enough: bool
+) -> list[WorkingChange]:
     """`is_enough` if something is done already, so that a pod which fits now is a fix."""
-    as_it_is = [Found(base, outcome)] if is_enough and outcome.node else []
+    as_it_is = [WorkingChange(base, outcome)] if is_enough and outcome.node else []
     if outcome.node and not outcome.victims:
         return as_it_is
     asking.tell("looking for changes", 0, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace as with_fields
 
-from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind, Patch
+from bayplan.analysis.answers.fixing.answer import Fix, Fixes, Patch, Remedy, RemedyKind
 from bayplan.analysis.answers.owners import short_name
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.references import Reference, parse_reference
@@ -58,7 +58,7 @@ def with_resuming(answer: Fixes, reference: Reference, nodes: tuple[str, ...]) -
 
     `nodes` is where its pods run if nothing else has to be done.
     """
-    change = Change(Kind.RESUME, short_name(reference))
+    change = Remedy(RemedyKind.RESUME, short_name(reference))
     patch = Patch(_RESUME.format(name=reference.name, namespace=reference.namespace))
     message = "the Job is suspended"
     if answer.is_fine:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from bayplan.admission.stored import looks_stored, was_created
-from bayplan.analysis.answers.fixing.answer import Change, Kind, Patch
+from bayplan.analysis.answers.fixing.answer import Patch, Remedy, RemedyKind
 from bayplan.analysis.answers.fixing.edits import TOLERATIONS, Edit
 from bayplan.analysis.answers.fixing.trying import edited_spec
 from bayplan.analysis.references import POD, Reference
@@ -55,18 +55,20 @@ _RECREATE_NOTE = "This cannot be changed on an existing pod: the command deletes
 _OF_VOLUMES = "Assumes a volume that every node can use."
 _OF_DEVICES = "Assumes that it requests no devices, because it is not known which ones it needs."
 _SUPPLY_NOTES = {
-    Kind.VOLUME_CLAIM: f"{_OF_VOLUMES} A volume that is tied to nodes or a zone ties the pod to them as well.",
-    Kind.BINDING: f"It has no StorageClass, or one that binds at once: check class and provisioner. {_OF_VOLUMES}",
-    Kind.VOLUME: f"No free volume matches the claim, and its class cannot provision one. {_OF_VOLUMES}",
-    Kind.LOST_VOLUME: f"Without it, the data of the claim is inaccessible. {_OF_VOLUMES}",
-    Kind.STORAGE_CLASS: _OF_VOLUMES,
-    Kind.RESOURCE_CLAIM: _OF_DEVICES,
-    Kind.RESOURCE_CLAIM_TEMPLATE: _OF_DEVICES,
-    Kind.DEVICE_CLASS: "Assumes a class that allows any device.",
+    RemedyKind.VOLUME_CLAIM: f"{_OF_VOLUMES} A volume that is tied to nodes or a zone ties the pod to them as well.",
+    RemedyKind.BINDING: (
+        f"It has no StorageClass, or one that binds at once: check class and provisioner. {_OF_VOLUMES}"
+    ),
+    RemedyKind.VOLUME: f"No free volume matches the claim, and its class cannot provision one. {_OF_VOLUMES}",
+    RemedyKind.LOST_VOLUME: f"Without it, the data of the claim is inaccessible. {_OF_VOLUMES}",
+    RemedyKind.STORAGE_CLASS: _OF_VOLUMES,
+    RemedyKind.RESOURCE_CLAIM: _OF_DEVICES,
+    RemedyKind.RESOURCE_CLAIM_TEMPLATE: _OF_DEVICES,
+    RemedyKind.DEVICE_CLASS: "Assumes a class that allows any device.",
 }
 _TEMPLATE_PATH, _CRON_JOB_PATH = "/spec/template/spec", "/spec/jobTemplate/spec/template/spec"
 #: What may be done to a pod that exists.
-_IN_PLACE = {*TOLERATIONS, Kind.GATES}
+_IN_PLACE = {*TOLERATIONS, RemedyKind.GATES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +80,25 @@ class Origin:
 
 
 def patches_for(
-    pod: Pod, origin: Origin, edits: Sequence[Edit], around: Iterable[Change], waiting: Sequence[Pod] = ()
+    pod: Pod, origin: Origin, edits: Sequence[Edit], around: Iterable[Remedy], waiting: Sequence[Pod] = ()
 ) -> tuple[Patch, ...]:
     """What to do, in the order in which to do it; `waiting` are the workload's pods that exist and are pending."""
     own = tuple(_pod_patches(pod, origin, edits, waiting or (pod,))) if edits else ()
     return (*own, *(patch for change in around for patch in _cluster_patches(change)))
 
 
-def _cluster_patches(change: Change) -> Iterator[Patch]:
-    if change.kind is Kind.UNCORDON:
+def _cluster_patches(change: Remedy) -> Iterator[Patch]:
+    if change.kind is RemedyKind.UNCORDON:
         yield Patch(f"kubectl uncordon {change.what}")
-    elif change.kind is Kind.UNTAINT:
+    elif change.kind is RemedyKind.UNTAINT:
         yield Patch(shlex.join(["kubectl", "taint", "nodes", change.what, f"{change.before}-"]))
     elif change.kind in _SUPPLY_NOTES:
         yield Patch("", _SUPPLY_NOTES[change.kind])
 
 
 def _pod_patches(pod: Pod, origin: Origin, edits: Sequence[Edit], waiting: Sequence[Pod]) -> Iterator[Patch]:
-    gates = [edit for edit in edits if edit.change.kind is Kind.GATES]
-    others = [edit for edit in edits if edit.change.kind is not Kind.GATES]
+    gates = [edit for edit in edits if edit.change.kind is RemedyKind.GATES]
+    others = [edit for edit in edits if edit.change.kind is not RemedyKind.GATES]
     if gates and looks_stored(pod):
         # A gate is opened on the pods that have it: whoever put it there does so again on the next pod.
         gated = [each.metadata.name for each in waiting if each.spec.scheduling_gates]
@@ -180,9 +182,9 @@ def _bare_pod_patches(pod: Pod, edits: Sequence[Edit]) -> Iterator[Patch]:
         yield Patch(_recreate_command(reference, operations), _RECREATE_NOTE)
 
 
-def _is_resize(change: Change, spec: PodSpec) -> bool:
+def _is_resize(change: Remedy, spec: PodSpec) -> bool:
     """Whether the request can be changed in place. Not if that changes the pod's quality of service."""
-    if change.kind is not Kind.REQUEST or change.what not in (CPU_NAME, MEMORY_NAME) or not change.after:
+    if change.kind is not RemedyKind.REQUEST or change.what not in (CPU_NAME, MEMORY_NAME) or not change.after:
         return False
     every: list[Container] = [*spec.containers, *spec.init_containers]
     return spec.resources is None and not all(_is_guaranteed(container) for container in every)

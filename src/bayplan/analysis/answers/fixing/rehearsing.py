@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bayplan.admission.stored import looks_stored
-from bayplan.analysis.answers.changes import Changed, ClusterChange, changed
+from bayplan.analysis.answers.changes import ChangedCluster, ClusterChange, changed
 from bayplan.analysis.answers.course import UNINTENDED, Course, Departure
-from bayplan.analysis.answers.fixing.answer import Kind
+from bayplan.analysis.answers.fixing.answer import RemedyKind
 from bayplan.analysis.answers.fixing.patches import Origin
-from bayplan.analysis.answers.fixing.surroundings import Edits, Found
+from bayplan.analysis.answers.fixing.surroundings import Edits, WorkingChange
 from bayplan.analysis.answers.fixing.trying import edited_spec
 from bayplan.analysis.answers.owners import workload_of
 from bayplan.analysis.answers.playing import play_out
@@ -113,7 +113,7 @@ class Rehearsal:
         pods = self._asking.cluster.pods
         return [pods[key] for key in sorted(self._own_pending) if key in pods]
 
-    def rehearse(self, found: Found) -> Rehearsed | None:
+    def rehearse(self, found: WorkingChange) -> Rehearsed | None:
         """None if an API server would not take the change."""
         try:
             made = self._changed(found)
@@ -135,7 +135,7 @@ class Rehearsal:
             harms_own=bool(siblings) or len(own) < len(self._own_running),
         )
 
-    def _victims(self, course: Course, found: Found, own: set[str]) -> tuple[list[str], set[str]]:
+    def _victims(self, course: Course, found: WorkingChange, own: set[str]) -> tuple[list[str], set[str]]:
         """Whom the fix evicts, or the pods that it lets run: pods of others, and of the workload itself."""
         evicted = dict.fromkeys(found.evicted)
         evicted |= dict.fromkeys(
@@ -150,7 +150,7 @@ class Rehearsal:
 
     # ---------------------------------------------------------------- the cluster with the fix
 
-    def _changed(self, found: Found) -> Changed:
+    def _changed(self, found: WorkingChange) -> ChangedCluster:
         cluster = self._asking.cluster
         edits = (*found.edits, *found.assumed)
         jobs = tuple(self._new_jobs(edits))
@@ -165,7 +165,7 @@ class Rehearsal:
 
     def _new_jobs(self, edits: Edits) -> Iterator[Job]:
         """The Jobs that pending pods belong to, recreated with another template."""
-        edits = tuple(edit for edit in edits if edit.change.kind is not Kind.GATES)
+        edits = tuple(edit for edit in edits if edit.change.kind is not RemedyKind.GATES)
         owners = {controller_of_kind(pod.metadata, Job.__name__) for pod in self.waiting} if edits else set()
         for obj in self._asking.cluster.objects:
             if isinstance(obj, Job) and (obj.metadata.namespace, obj.metadata.name) in owners:
@@ -181,7 +181,7 @@ class Rehearsal:
         A StatefulSet would wait for them, and other kinds leave the pods that they have as they are.
         """
         if isinstance(self._origin.workload, Deployment | DaemonSet):
-            edits = tuple(edit for edit in edits if edit.change.kind is Kind.GATES)
+            edits = tuple(edit for edit in edits if edit.change.kind is RemedyKind.GATES)
         if edits:
             yield from (replace(pod, spec=edited_spec(pod.spec, edits)) for pod in self.waiting)
 
@@ -191,7 +191,7 @@ class Rehearsal:
         if not isinstance(workload, WORKLOADS):
             return None
         if looks_stored(self.pod):  # its gates are removed from the pod itself
-            edits = tuple(edit for edit in edits if edit.change.kind is not Kind.GATES)
+            edits = tuple(edit for edit in edits if edit.change.kind is not RemedyKind.GATES)
         if self._own_pending and not edits:
             return None
         new = deepcopy(workload)

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
-from bayplan.analysis.answers.fixing.answer import Change, Kind
+from bayplan.analysis.answers.fixing.answer import Remedy, RemedyKind
 from bayplan.analysis.answers.fixing.edits import TOLERATIONS, Edit, edits_of, with_skew
 from bayplan.analysis.answers.fixing.requests import asked, lowered, lowest
 from bayplan.analysis.answers.fixing.supplies import supply_device_classes, supply_volumes
 from bayplan.analysis.answers.fixing.surroundings import (
     Edits,
     Family,
-    Found,
+    WorkingChange,
     add_node,
     free,
     raising_priority,
@@ -83,7 +83,7 @@ class Searching:
             self._families += [raising_priority(classes), free, supply_volumes, supply_device_classes]
         self._knobs = list(_knobs(trying.spec(base), trying))
 
-    def fixes(self) -> list[Found]:
+    def fixes(self) -> list[WorkingChange]:
         """The cheapest first; pairs behind all single changes."""
         helpful = [knob for knob in self._knobs if self._trying.fits((*self._base, knob.most))]
         single = sorted(self._singles(_without_larger(helpful)), key=lambda found: found.price)
@@ -96,12 +96,12 @@ class Searching:
             pairs += self._pairs_with_surroundings(rest, single)
         return [*single, *sorted(pairs, key=lambda found: found.price)] or [*self._larger_set()]
 
-    def _singles(self, helpful: Iterable[Knob]) -> Iterator[Found]:
+    def _singles(self, helpful: Iterable[Knob]) -> Iterator[WorkingChange]:
         trying, base = self._trying, self._base
         for knob in helpful:
             edit = knob.nearest(lambda edit: trying.fits((*base, edit)))
             edits = (*base, edit)
-            yield Found(edits, trying.decide(edits))
+            yield WorkingChange(edits, trying.decide(edits))
             if knob.is_measured:
                 yield from self._for_all_pending(knob, edit)
             if edit.change.kind in TOLERATIONS:
@@ -113,7 +113,7 @@ class Searching:
             if found is not None:
                 yield found
 
-    def _for_all_pending(self, knob: Knob, for_one: Edit) -> Iterator[Found]:
+    def _for_all_pending(self, knob: Knob, for_one: Edit) -> Iterator[WorkingChange]:
         """The change that is large enough for all pending pods, if the one for the first of them is not."""
 
         def all_fit(edit: Edit) -> bool:
@@ -121,22 +121,24 @@ class Searching:
 
         if self._pending > 1 and not all_fit(for_one) and all_fit(knob.most):
             edits = (*self._base, knob.nearest(all_fit))
-            yield Found(edits, self._trying.decide(edits))
+            yield WorkingChange(edits, self._trying.decide(edits))
 
-    def _pairs(self, knobs: Sequence[Knob]) -> Iterator[Found]:
+    def _pairs(self, knobs: Sequence[Knob]) -> Iterator[WorkingChange]:
         """Of edits of the pod."""
         for first, second in combinations(knobs, 2):
             if self._trying.fits((*self._base, first.most, second.most)):
                 yield self._nearest_pair(first, second)
 
-    def _nearest_pair(self, first: Knob, second: Knob) -> Found:
+    def _nearest_pair(self, first: Knob, second: Knob) -> WorkingChange:
         trying, base = self._trying, self._base
         one = first.nearest(lambda edit: trying.fits((*base, edit, second.most)))
         other = second.nearest(lambda edit: trying.fits((*base, one, edit)))
         edits = (*base, one, other)
-        return Found(edits, trying.decide(edits))
+        return WorkingChange(edits, trying.decide(edits))
 
-    def _pairs_with_surroundings(self, knobs: Sequence[Knob], single: Sequence[Found]) -> Iterator[Found]:
+    def _pairs_with_surroundings(
+        self, knobs: Sequence[Knob], single: Sequence[WorkingChange]
+    ) -> Iterator[WorkingChange]:
         """Of an edit that has no measure and something around the pod that does not help alone."""
         enough = {found.changes[-1].kind for found in single}
         for knob in knobs:
@@ -147,7 +149,7 @@ class Searching:
                 if found is not None and found.changes[-1].kind not in enough:
                     yield found
 
-    def _larger_set(self) -> Iterator[Found]:
+    def _larger_set(self) -> Iterator[WorkingChange]:
         """All that could be changed, less whatever turns out not to matter, the largest changes first."""
         trying, base, knobs = self._trying, self._base, list(self._knobs)
         if not trying.fits((*base, *(knob.most for knob in knobs))):
@@ -160,7 +162,7 @@ class Searching:
         for position, knob in enumerate(knobs):
             before, after = edits[:position], edits[position + 1 :]
             edits[position] = knob.nearest(partial(self._fits_between, before, after))
-        yield Found((*base, *edits), trying.decide((*base, *edits)))
+        yield WorkingChange((*base, *edits), trying.decide((*base, *edits)))
 
     def _fits_between(self, before: Sequence[Edit], after: Sequence[Edit], edit: Edit) -> bool:
         return self._trying.fits((*self._base, *before, edit, *after))
@@ -168,10 +170,12 @@ class Searching:
 
 def _without_larger(helpful: Sequence[Knob]) -> list[Knob]:
     """Where one expression of a node affinity is enough, not all of it has to go."""
-    affinity = [knob.most.change for knob in helpful if knob.most.change.kind is Kind.NODE_AFFINITY]
+    affinity = [knob.most.change for knob in helpful if knob.most.change.kind is RemedyKind.NODE_AFFINITY]
     least = min((change.price for change in affinity), default=0.0)
     return [
-        knob for knob in helpful if knob.most.change.kind is not Kind.NODE_AFFINITY or knob.most.change.price == least
+        knob
+        for knob in helpful
+        if knob.most.change.kind is not RemedyKind.NODE_AFFINITY or knob.most.change.price == least
     ]
 
 
@@ -184,7 +188,7 @@ def _knobs(spec: PodSpec, trying: Trying) -> Iterator[Knob]:
     for edit in corrections_of(spec, trying.nodes.values()):
         yield Knob(_always(edit), mild=0, extreme=1)
     for edit in edits_of(spec, trying.nodes.values()):
-        if edit.change.kind is Kind.SPREAD:
+        if edit.change.kind is RemedyKind.SPREAD:
             skew = spec.topology_spread_constraints[edit.position].max_skew
             yield Knob(_raising(spec, edit.position), mild=skew, extreme=INT32_MAX)
         yield Knob(_always(edit), mild=0, extreme=1)
@@ -193,7 +197,7 @@ def _knobs(spec: PodSpec, trying: Trying) -> Iterator[Knob]:
 def _lowering(spec: PodSpec, resource: str, amount: int, gates: FeatureGates) -> Callable[[int], Edit]:
     def at(target: int) -> Edit:
         found = lowered(spec, resource, target, gates)
-        change = Change(Kind.REQUEST, resource, amount, target, extent=(amount - target) / amount)
+        change = Remedy(RemedyKind.REQUEST, resource, amount, target, extent=(amount - target) / amount)
         return Edit(change, found.apply)
 
     return at

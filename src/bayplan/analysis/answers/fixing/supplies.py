@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bayplan.analysis.answers.fixing.answer import Change, Kind
+from bayplan.analysis.answers.fixing.answer import Remedy, RemedyKind
 from bayplan.analysis.answers.fixing.edits import without_device_claim
-from bayplan.analysis.answers.fixing.surroundings import Edits, Found
+from bayplan.analysis.answers.fixing.surroundings import Edits, WorkingChange
 from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.core.plugins.volume_claims import (
     BIND_COMPLETED,
@@ -38,7 +38,7 @@ SUPPLIED = "bayplan-supplied-"
 class Lack:
     """A claim that keeps the pod waiting."""
 
-    change: Change
+    change: Remedy
     claim: PersistentVolumeClaim
     is_certain: bool  # with it no node takes the pod; else it depends on what volumes there are
 
@@ -48,7 +48,7 @@ def certain_lacks(trying: Trying) -> list[Lack]:
     return [lack for lack in _lacks(trying) if lack.is_certain]
 
 
-def supply_volumes(trying: Trying, edits: Edits) -> Found | None:
+def supply_volumes(trying: Trying, edits: Edits) -> WorkingChange | None:
     """Volumes for claims that wait for their pod, where there are none that would do."""
     lacks = [lack for lack in _lacks(trying) if not lack.is_certain]
     if not lacks:
@@ -57,7 +57,7 @@ def supply_volumes(trying: Trying, edits: Edits) -> Found | None:
     with trying.objects_there(objects):
         outcome = trying.decide(edits)
     changes = tuple(lack.change for lack in lacks)
-    return Found(edits, outcome, changes, objects=objects) if outcome.node else None
+    return WorkingChange(edits, outcome, changes, objects=objects) if outcome.node else None
 
 
 def supplies(lacks: Sequence[Lack]) -> tuple[Object, ...]:
@@ -74,7 +74,7 @@ def _lacks(trying: Trying) -> Iterator[Lack]:
         known = trying.cache.objects.claims.get((namespace, use.claim_name))
         if known is None:
             missing = PersistentVolumeClaim(metadata=ObjectMeta(name=use.claim_name, namespace=namespace))
-            yield Lack(Change(Kind.VOLUME_CLAIM, use.claim_name), missing, is_certain=True)
+            yield Lack(Remedy(RemedyKind.VOLUME_CLAIM, use.claim_name), missing, is_certain=True)
         else:
             lack = _lack_of(known, trying)
             if lack is not None:
@@ -84,17 +84,17 @@ def _lacks(trying: Trying) -> Iterator[Lack]:
 def _lack_of(claim: PersistentVolumeClaim, trying: Trying) -> Lack | None:
     objects, name = trying.cache.objects, claim.metadata.name
     if claim.spec.volume_name and claim.spec.volume_name not in objects.volumes:
-        return Lack(Change(Kind.LOST_VOLUME, name, after=claim.spec.volume_name), claim, is_certain=True)
+        return Lack(Remedy(RemedyKind.LOST_VOLUME, name, after=claim.spec.volume_name), claim, is_certain=True)
     if is_fully_bound(claim):
         return None
     class_name = class_of_claim(claim)
     storage_class = objects.storage_classes.get(class_name)
     if storage_class is None and class_name:
-        return Lack(Change(Kind.STORAGE_CLASS, name, after=class_name), claim, is_certain=True)
+        return Lack(Remedy(RemedyKind.STORAGE_CLASS, name, after=class_name), claim, is_certain=True)
     if storage_class is None or storage_class.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER:
-        return Lack(Change(Kind.BINDING, name), claim, is_certain=True)
+        return Lack(Remedy(RemedyKind.BINDING, name), claim, is_certain=True)
     size = str(claim.spec.resources.requests.get(STORAGE, ""))
-    return Lack(Change(Kind.VOLUME, name, before=size, after=class_name), claim, is_certain=False)
+    return Lack(Remedy(RemedyKind.VOLUME, name, before=size, after=class_name), claim, is_certain=False)
 
 
 def _bound(claim: PersistentVolumeClaim) -> list[Object]:
@@ -116,7 +116,7 @@ def _bound(claim: PersistentVolumeClaim) -> list[Object]:
     return [volume, replace(claim, metadata=replace(meta, annotations=annotations), spec=spec)]
 
 
-def supply_device_claims(trying: Trying, edits: Edits) -> Found | None:
+def supply_device_claims(trying: Trying, edits: Edits) -> WorkingChange | None:
     """ResourceClaims and templates that are missing."""
     pod, claims = trying.pod, trying.cache.objects.resource_claims
     told = {status.name for status in pod.status.resource_claim_statuses}
@@ -124,17 +124,19 @@ def supply_device_claims(trying: Trying, edits: Edits) -> Found | None:
     for entry in pod.spec.resource_claims:
         if entry.resource_claim_name is not None:
             if (pod.metadata.namespace, entry.resource_claim_name) not in claims:
-                lacking[entry.name] = Change(Kind.RESOURCE_CLAIM, entry.resource_claim_name)
+                lacking[entry.name] = Remedy(RemedyKind.RESOURCE_CLAIM, entry.resource_claim_name)
         elif entry.name not in told:
-            lacking[entry.name] = Change(Kind.RESOURCE_CLAIM_TEMPLATE, entry.resource_claim_template_name or entry.name)
+            lacking[entry.name] = Remedy(
+                RemedyKind.RESOURCE_CLAIM_TEMPLATE, entry.resource_claim_template_name or entry.name
+            )
     without = tuple(without_device_claim(name) for name in lacking)
     if not lacking or trying.held_back((*edits, *without)):
         return None
     outcome = trying.decide((*edits, *without))
-    return Found(edits, outcome, tuple(lacking.values()), assumed=without) if outcome.node else None
+    return WorkingChange(edits, outcome, tuple(lacking.values()), assumed=without) if outcome.node else None
 
 
-def supply_device_classes(trying: Trying, edits: Edits) -> Found | None:
+def supply_device_classes(trying: Trying, edits: Edits) -> WorkingChange | None:
     """DeviceClasses that do not exist, taken to allow any device."""
     known = trying.cache.objects.device_classes
     missing = [name for name in dict.fromkeys(_class_names(trying)) if name not in known]
@@ -143,8 +145,8 @@ def supply_device_classes(trying: Trying, edits: Edits) -> Found | None:
     classes = tuple(DeviceClass(metadata=ObjectMeta(name=name)) for name in missing)
     with trying.objects_there(classes):
         outcome = trying.decide(edits)
-    changes = tuple(Change(Kind.DEVICE_CLASS, name) for name in missing)
-    return Found(edits, outcome, changes, objects=classes) if outcome.node else None
+    changes = tuple(Remedy(RemedyKind.DEVICE_CLASS, name) for name in missing)
+    return WorkingChange(edits, outcome, changes, objects=classes) if outcome.node else None
 
 
 def _class_names(trying: Trying) -> Iterator[str]:

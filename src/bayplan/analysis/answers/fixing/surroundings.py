@@ -11,8 +11,8 @@ from copy import copy, deepcopy
 from dataclasses import dataclass
 
 from bayplan.admission.priority import PREEMPT_LOWER_PRIORITY, SYSTEM_PREFIX
-from bayplan.analysis.answers.exposure.probing import Outcome
-from bayplan.analysis.answers.fixing.answer import PER_STEP, Change, Kind
+from bayplan.analysis.answers.exposure.probing import ProbeOutcome
+from bayplan.analysis.answers.fixing.answer import PER_STEP, Remedy, RemedyKind
 from bayplan.analysis.answers.fixing.edits import Edit, with_class
 from bayplan.analysis.answers.fixing.node_kinds import daemons_like, node_like, one_of_each_kind
 from bayplan.analysis.answers.fixing.trying import Trying
@@ -30,18 +30,18 @@ Edits = tuple[Edit, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WorkingChange:
     """Changes that work, and what the scheduler then does."""
 
     edits: Edits
-    outcome: Outcome
-    around: tuple[Change, ...] = ()  # changes of the cluster
+    outcome: ProbeOutcome
+    around: tuple[Remedy, ...] = ()  # changes of the cluster
     objects: tuple[Object, ...] = ()  # nodes, claims and classes as they are with these changes
     evicted: tuple[str, ...] = ()  # pods that somebody has to move
     assumed: Edits = ()  # what the pod is tried with in place of something that is not known
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[Remedy, ...]:
         return (*(edit.change for edit in self.edits), *self.around)
 
     @property
@@ -50,14 +50,14 @@ class Found:
 
 
 #: Tries one kind of change for a pod with some edits.
-Family = Callable[[Trying, Edits], Found | None]
+Family = Callable[[Trying, Edits], WorkingChange | None]
 
 
-def uncordon(trying: Trying, edits: Edits) -> Found | None:
+def uncordon(trying: Trying, edits: Edits) -> WorkingChange | None:
     """A node that takes the pod once it is not cordoned any longer."""
     if not trying.cache.nodes.unschedulable.any():
         return None
-    undaunted = Edit(Change(Kind.TOLERATION, UNSCHEDULABLE), _mind_no_cordon)
+    undaunted = Edit(Remedy(RemedyKind.TOLERATION, UNSCHEDULABLE), _mind_no_cordon)
     node = trying.nodes.get(trying.decide((*edits, undaunted)).node)
     if node is None or not node.spec.unschedulable:
         return None
@@ -66,11 +66,11 @@ def uncordon(trying: Trying, edits: Edits) -> Found | None:
     with trying.changed_node(uncordoned):
         outcome = trying.decide(edits)
     name = node.metadata.name
-    change = Change(Kind.UNCORDON, name)
-    return Found(edits, outcome, (change,), objects=(uncordoned,)) if _fits_on(outcome, name) else None
+    change = Remedy(RemedyKind.UNCORDON, name)
+    return WorkingChange(edits, outcome, (change,), objects=(uncordoned,)) if _fits_on(outcome, name) else None
 
 
-def untaint(trying: Trying, edits: Edits) -> Found | None:
+def untaint(trying: Trying, edits: Edits) -> WorkingChange | None:
     """A node without the taint that the last edit would tolerate; the pod stays as it is."""
     *others, tolerating = edits
     node = trying.nodes.get(trying.decide(edits).node)
@@ -81,13 +81,13 @@ def untaint(trying: Trying, edits: Edits) -> Found | None:
     with trying.changed_node(untainted):
         outcome = trying.decide(others)
     name = node.metadata.name
-    change = Change(Kind.UNTAINT, name, before=tolerating.change.what)
-    return Found(tuple(others), outcome, (change,), objects=(untainted,)) if _fits_on(outcome, name) else None
+    change = Remedy(RemedyKind.UNTAINT, name, before=tolerating.change.what)
+    return WorkingChange(tuple(others), outcome, (change,), objects=(untainted,)) if _fits_on(outcome, name) else None
 
 
-def free(trying: Trying, edits: Edits) -> Found | None:
+def free(trying: Trying, edits: Edits) -> WorkingChange | None:
     """A node that takes the pod once some of its pods are gone, whatever their priority."""
-    outranking = Edit(Change(Kind.PRIORITY, ""), _outrank_everybody)
+    outranking = Edit(Remedy(RemedyKind.PRIORITY, ""), _outrank_everybody)
     cleared = trying.decide((*edits, outranking))
     if not cleared.victims:
         return None
@@ -95,14 +95,14 @@ def free(trying: Trying, edits: Edits) -> Found | None:
         outcome = trying.decide(edits)
     if not _fits_on(outcome, cleared.node):
         return None
-    change = Change(Kind.FREE, cleared.node, extent=_extent(len(cleared.victims)))
-    return Found(edits, Outcome(cleared.node, cleared.victims), (change,), evicted=cleared.victims)
+    change = Remedy(RemedyKind.FREE, cleared.node, extent=_extent(len(cleared.victims)))
+    return WorkingChange(edits, ProbeOutcome(cleared.node, cleared.victims), (change,), evicted=cleared.victims)
 
 
 def raising_priority(classes: Sequence[PriorityClass]) -> Family:
     """The lowest class with which the pod gets a node."""
 
-    def raise_priority(trying: Trying, edits: Edits) -> Found | None:
+    def raise_priority(trying: Trying, edits: Edits) -> WorkingChange | None:
         spec = trying.spec(edits)
         for priority_class in classes:
             if not _is_a_raise(spec, priority_class, trying.pod.metadata.namespace):
@@ -111,13 +111,13 @@ def raising_priority(classes: Sequence[PriorityClass]) -> Family:
             outcome = trying.decide((*edits, edit))
             if outcome.node:
                 change = _with_extent(edit.change, _extent(len(outcome.victims)))
-                return Found((*edits, Edit(change, edit.apply)), outcome)
+                return WorkingChange((*edits, Edit(change, edit.apply)), outcome)
         return None
 
     return raise_priority
 
 
-def add_node(trying: Trying, edits: Edits) -> Found | None:
+def add_node(trying: Trying, edits: Edits) -> WorkingChange | None:
     """The smallest kind of node of which one more takes the pod; the daemons of its kind are on it, too.
 
     If none does, the new node gets the labels that the pod's volumes ask for.
@@ -126,7 +126,7 @@ def add_node(trying: Trying, edits: Edits) -> Found | None:
     return _add_node(trying, edits, {}) or (_add_node(trying, edits, labels) if labels else None)
 
 
-def _add_node(trying: Trying, edits: Edits, labels: dict[str, str]) -> Found | None:
+def _add_node(trying: Trying, edits: Edits, labels: dict[str, str]) -> WorkingChange | None:
     for node in one_of_each_kind(trying.nodes.values()):
         made = node_like(node, trying.nodes)
         made.metadata.labels |= labels
@@ -137,8 +137,8 @@ def _add_node(trying: Trying, edits: Edits, labels: dict[str, str]) -> Found | N
             outcome = trying.decide(edits)
         if _fits_on(outcome, made.metadata.name):
             written = ", ".join(f"{key}={value}" for key, value in labels.items())
-            change = Change(Kind.ADD_NODE, node.metadata.name, after=written or None)
-            return Found(edits, outcome, (change,), objects=(made, *own_daemons))
+            change = Remedy(RemedyKind.ADD_NODE, node.metadata.name, after=written or None)
+            return WorkingChange(edits, outcome, (change,), objects=(made, *own_daemons))
     return None
 
 
@@ -157,7 +157,7 @@ def labels_for_volumes(trying: Trying) -> dict[str, str]:
     return labels
 
 
-def _fits_on(outcome: Outcome, node: str) -> bool:
+def _fits_on(outcome: ProbeOutcome, node: str) -> bool:
     return outcome.node == node and not outcome.victims
 
 
@@ -165,8 +165,8 @@ def _extent(pods: int) -> float:
     return min(0.9, PER_STEP * pods)
 
 
-def _with_extent(change: Change, extent: float) -> Change:
-    return Change(change.kind, change.what, change.before, change.after, extent)
+def _with_extent(change: Remedy, extent: float) -> Remedy:
+    return Remedy(change.kind, change.what, change.before, change.after, extent)
 
 
 def _is_a_raise(spec: PodSpec, priority_class: PriorityClass, namespace: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy, deepcopy
 
-from bayplan.analysis.answers.exposure.probing import Outcome, decided
+from bayplan.analysis.answers.exposure.probing import ProbeOutcome, decided
 from bayplan.analysis.answers.fixing.edits import Edit
 from bayplan.core.cache import Cache
 from bayplan.core.cycle import attempt
@@ -71,7 +71,7 @@ class Trying:
         made.spec.node_name = node
         return self.cache.add_pod(made).key
 
-    def decide(self, edits: Iterable[Edit]) -> Outcome:
+    def decide(self, edits: Iterable[Edit]) -> ProbeOutcome:
         """Where the scheduler puts the pod with these edits, and who goes for it."""
         return decided(self.cache, self._profile, self.cache.info(self._edited(edits)))
 

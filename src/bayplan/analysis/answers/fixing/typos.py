@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from bayplan.analysis.answers.fixing.answer import Change, Kind
+from bayplan.analysis.answers.fixing.answer import Remedy, RemedyKind
 from bayplan.analysis.answers.fixing.edits import Edit, requested_names, required_terms
-from bayplan.analysis.answers.fixing.surroundings import Edits, Found
+from bayplan.analysis.answers.fixing.surroundings import Edits, WorkingChange
 from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.model.near_matches import meant, meant_pair
 from bayplan.model.node import Node
@@ -30,7 +30,7 @@ def corrections_of(spec: PodSpec, nodes: Iterable[Node]) -> list[Edit]:
     ]
 
 
-def corrected_claims(trying: Trying, edits: Edits) -> Iterator[Found]:
+def corrected_claims(trying: Trying, edits: Edits) -> Iterator[WorkingChange]:
     """The pod with a claim that exists in place of one that does not."""
     namespace, claims = trying.pod.metadata.namespace, trying.cache.objects.claims
     existing = [name for space, name in claims if space == namespace]
@@ -39,11 +39,11 @@ def corrected_claims(trying: Trying, edits: Edits) -> Iterator[Found]:
         other = meant(claim.claim_name, existing) if claim is not None else None
         if claim is None or other is None:
             continue
-        change = Change(Kind.CLAIM_TYPO, volume.name, before=claim.claim_name, after=other)
+        change = Remedy(RemedyKind.CLAIM_TYPO, volume.name, before=claim.claim_name, after=other)
         corrected = (*edits, Edit(change, _with_claim(position, other)))
         outcome = trying.decide(corrected)
         if outcome.node:
-            yield Found(corrected, outcome)
+            yield WorkingChange(corrected, outcome)
 
 
 def _with_claim(position: int, name: str) -> Callable[[PodSpec], None]:
@@ -59,7 +59,7 @@ def _node_selector(spec: PodSpec, labels: Counter[tuple[str, str]]) -> Iterator[
     for key, value in spec.node_selector.items():
         label = meant_pair(key, value, labels)
         if label is not None:
-            change = Change(Kind.SELECTOR_TYPO, f"{key}={value}", after="=".join(label), matches=labels[label])
+            change = Remedy(RemedyKind.SELECTOR_TYPO, f"{key}={value}", after="=".join(label), matches=labels[label])
             yield Edit(change, _selecting(key, label))
 
 
@@ -80,8 +80,8 @@ def _node_affinity(spec: PodSpec, labels: Counter[tuple[str, str]]) -> Iterator[
                 continue
             label = meant_pair(expression.key, expression.values[0], labels)
             if label is not None:
-                change = Change(
-                    Kind.AFFINITY_TYPO,
+                change = Remedy(
+                    RemedyKind.AFFINITY_TYPO,
                     f"{expression.key}={expression.values[0]}",
                     after="=".join(label),
                     matches=labels[label],
@@ -109,7 +109,7 @@ def _tolerations(spec: PodSpec, nodes: Iterable[Node]) -> Iterator[Edit]:
             other = meant_pair(toleration.key, toleration.value, taints)
         if other is not None:
             before = "=".join(filter(None, (toleration.key, toleration.value)))
-            change = Change(Kind.TOLERATION_TYPO, before, after="=".join(filter(None, other)))
+            change = Remedy(RemedyKind.TOLERATION_TYPO, before, after="=".join(filter(None, other)))
             yield Edit(change, _tolerating(position, other))
 
 
@@ -125,7 +125,7 @@ def _resources(spec: PodSpec, nodes: Iterable[Node]) -> Iterator[Edit]:
     for name in requested_names(spec):
         other = meant(name, offered)
         if other is not None:
-            change = Change(Kind.RESOURCE_TYPO, name, after=other, matches=offered[other])
+            change = Remedy(RemedyKind.RESOURCE_TYPO, name, after=other, matches=offered[other])
             yield Edit(change, _requesting(name, other))
 
 

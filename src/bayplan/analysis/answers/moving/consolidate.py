@@ -21,7 +21,7 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.drain import Draining, drain_in, nodes_named
 from bayplan.analysis.answers.moving.defrag import SECONDS
 from bayplan.analysis.answers.moving.room import VARIABLES_MAX
-from bayplan.analysis.answers.moving.stock import Fixed, Kind, Lot, Stock, take_stock
+from bayplan.analysis.answers.moving.stock import Fixed, Lot, PodKind, Stock, take_stock
 from bayplan.analysis.answers.stage import Stage
 from bayplan.analysis.integer_program import IntegerProgram
 from bayplan.analysis.showing import Shown
@@ -278,7 +278,7 @@ class _Program:
         self._per_move = 0.5 / (sum(pods.values()) + 1)
         self._pods = pods
         self._going = {row: self._program.variable(1, cost=self._per_move * pods[row] - 1) for row in rows}
-        self._arriving: defaultdict[int, list[tuple[Kind, int]]] = defaultdict(list)  # node row -> kind, variable
+        self._arriving: defaultdict[int, list[tuple[PodKind, int]]] = defaultdict(list)  # node row -> kind, variable
         by_kind: dict[int, list[Lot]] = {}
         for row in rows:
             for lot in lots[row]:

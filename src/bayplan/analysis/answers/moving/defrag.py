@@ -21,9 +21,9 @@ import numpy as np
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.course import Arrival
 from bayplan.analysis.answers.moving.goal import Goal, goal_for
-from bayplan.analysis.answers.moving.playing import DoesNotHoldError, Played, Step, play
-from bayplan.analysis.answers.moving.room import Proposal, chained_moves, direct_moves, least_moves, moves_at_least
-from bayplan.analysis.answers.moving.stock import Fixed, Kind, Stock, kind_of, take_stock
+from bayplan.analysis.answers.moving.playing import DoesNotHoldError, Played, PlayedMove, play
+from bayplan.analysis.answers.moving.room import ProposedMoves, chained_moves, direct_moves, least_moves, moves_at_least
+from bayplan.analysis.answers.moving.stock import Fixed, PodKind, Stock, kind_of, take_stock
 from bayplan.analysis.answers.stage import Stage
 from bayplan.analysis.references import not_found
 from bayplan.analysis.showing import Shown
@@ -39,14 +39,14 @@ _SHARE_FOR_BOUNDS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SearchLimits:
     """How far a search may go."""
 
     moves: int = MOVES_MAX
     seconds: float = SECONDS
 
     @classmethod
-    def of(cls, moves: int | None, seconds: float | None) -> Limits:
+    def of(cls, moves: int | None, seconds: float | None) -> SearchLimits:
         """None: the default."""
         return cls(MOVES_MAX if moves is None else moves, SECONDS if seconds is None else seconds)
 
@@ -60,7 +60,7 @@ class Defrag(Shown):
     is_new: bool  # it does not exist yet
     runs_on: str = ""  # it needs no moves: it fits here already
     evicts: tuple[str, ...] = ()  # pods of lower priority that it preempts without any moves
-    steps: tuple[Step, ...] | None = None  # None: none were found that hold
+    steps: tuple[PlayedMove, ...] | None = None  # None: none were found that hold
     node: str = ""  # where the pod runs afterwards
     target: str = ""  # the node to cordon until the last pod has left it
     bound: int | None = 0  # fewer moves cannot suffice; None: no moves can
@@ -99,7 +99,7 @@ def defrag(
     asking: Asking,
     wanted: str,
     namespace: str = DEFAULT_NAMESPACE,
-    limits: Limits = Limits(),  # noqa: B008 - never changes
+    limits: SearchLimits = SearchLimits(),  # noqa: B008 - never changes
 ) -> Defrag:
     """Raises InvalidObject for a pod that cannot be understood."""
     goal, stage = goal_for(asking, wanted, namespace), Stage(asking)
@@ -135,7 +135,7 @@ def _today(stage: Stage, goal: Goal) -> Arrival | None:
 class _Search:
     """For the fewest moves that hold."""
 
-    def __init__(self, stage: Stage, goal: Goal, stock: Stock, wanted: Kind, limits: Limits) -> None:
+    def __init__(self, stage: Stage, goal: Goal, stock: Stock, wanted: PodKind, limits: SearchLimits) -> None:
         self._stage, self._goal, self._stock, self._wanted = stage, goal, stock, wanted
         self._max_moves, seconds = limits.moves, limits.seconds
         self._ends = monotonic() + seconds
@@ -207,13 +207,13 @@ class _Search:
                 return
             self._bounds[row] = max(self._bounds[row], least_moves(self._stock, self._wanted, row, left))
 
-    def _direct(self, row: int, forbidden: set[tuple[int, int]]) -> Proposal:
+    def _direct(self, row: int, forbidden: set[tuple[int, int]]) -> ProposedMoves:
         return direct_moves(self._stock, self._wanted, row, forbidden, self._direct_ends - monotonic())
 
-    def _chained(self, row: int, forbidden: set[tuple[int, int]]) -> Proposal:
+    def _chained(self, row: int, forbidden: set[tuple[int, int]]) -> ProposedMoves:
         return chained_moves(self._stock, self._wanted, row, forbidden, self._chains_end - monotonic())
 
-    def _try_node(self, row: int, propose: Callable[[set[tuple[int, int]]], Proposal]) -> None:
+    def _try_node(self, row: int, propose: Callable[[set[tuple[int, int]]], ProposedMoves]) -> None:
         forbidden: set[tuple[int, int]] = set()
         for _ in range(_TRIES_PER_NODE):
             proposal = propose(forbidden)

@@ -14,7 +14,7 @@ from typing import Any
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.budget_ledger import is_healthy
-from bayplan.analysis.answers.course import Cause, Course
+from bayplan.analysis.answers.course import Course, DepartureCause
 from bayplan.analysis.answers.drain import cordoned
 from bayplan.analysis.answers.moving.goal import Goal
 from bayplan.analysis.answers.moving.room import Move
@@ -25,7 +25,7 @@ from bayplan.model.pod import Pod
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlayedMove:
     """A pod that is evicted, and the node it gets."""
 
     pod: str
@@ -51,7 +51,7 @@ class Step:
 class Played:
     """Moves that hold."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlayedMove, ...]
     node: str  # where the pod runs that room was made for
     target: str  # the node that room was made on, if it has to be cordoned meanwhile
 
@@ -104,7 +104,7 @@ def _play_in(
     return Played(tuple(steps), course.node_of(goal.key), held)
 
 
-def _step(asking: Asking, course: Course, move: Move, *, steering: bool) -> Step:
+def _step(asking: Asking, course: Course, move: Move, *, steering: bool) -> PlayedMove:
     pod = course.pods.get(move.pod)
     if pod is None or pod.spec.node_name != move.source:
         raise DoesNotHoldError(f"{move.pod} is no longer on {move.source}", move)
@@ -113,14 +113,14 @@ def _step(asking: Asking, course: Course, move: Move, *, steering: bool) -> Step
         raise DoesNotHoldError(f"{move.pod} is protected by disruption budget {budget}", move)
     owner, ready = _owner(course, pod)
     own = [] if course.nodes[move.source].spec.unschedulable else [move.source]
-    course.remove([move.pod], Cause.DRAINED, move.source, for_good=False)
+    course.remove([move.pod], DepartureCause.DRAINED, move.source, for_good=False)
     with _cordon(course, own), ExitStack() as cordons:
         steered = _steer(asking, course, move, cordons) if steering else []
         course.settle()
     node = course.node_of(move.pod)
     if not node:
         raise DoesNotHoldError(f"{move.pod} gets no other node: {course.message(move.pod)}", move)
-    return Step(move.pod, move.source, node, pod.spec.priority or 0, owner, ready, (*own, *steered))
+    return PlayedMove(move.pod, move.source, node, pod.spec.priority or 0, owner, ready, (*own, *steered))
 
 
 def _owner(course: Course, pod: Pod) -> tuple[str, int]:
@@ -168,7 +168,7 @@ def _cordon(course: Course, names: Iterable[str]) -> Iterator[None]:
 def _check(course: Course, pending: Collection[str], since: int) -> None:
     """That nothing happened but the moves."""
     for departure in course.departures[since:]:
-        if departure.cause is Cause.PREEMPTED:
+        if departure.cause is DepartureCause.PREEMPTED:
             raise DoesNotHoldError(f"{departure.by} would evict {departure.pod}")
     for key in (*course.waiting, *course.held_back):
         if key not in pending:

@@ -14,7 +14,7 @@ from math import ceil, inf
 
 import numpy as np
 
-from bayplan.analysis.answers.moving.stock import Kind, Lot, Stock
+from bayplan.analysis.answers.moving.stock import Lot, PodKind, Stock
 from bayplan.analysis.integer_program import IntegerProgram
 from bayplan.core.columns import BoolArray
 
@@ -36,7 +36,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ProposedMoves:
     """Moves that suffice by arithmetic, in an order in which there is always room; None: none were found."""
 
     moves: tuple[Move, ...] | None
@@ -44,7 +44,7 @@ class Proposal:
     is_circular: bool = False  # each of some moves has to wait for another one of them
 
 
-def moves_at_least(stock: Stock, wanted: Kind, lots: Iterable[Lot], row: int) -> float:
+def moves_at_least(stock: Stock, wanted: PodKind, lots: Iterable[Lot], row: int) -> float:
     """How many pods must leave the node at least, wherever they go; infinite if even all of them are too few."""
     lots = list(lots)
     least = 0
@@ -61,7 +61,9 @@ def moves_at_least(stock: Stock, wanted: Kind, lots: Iterable[Lot], row: int) ->
     return least
 
 
-def direct_moves(stock: Stock, wanted: Kind, row: int, forbidden: set[tuple[int, int]], seconds: float) -> Proposal:
+def direct_moves(
+    stock: Stock, wanted: PodKind, row: int, forbidden: set[tuple[int, int]], seconds: float
+) -> ProposedMoves:
     """Pods of this node go to nodes with room for them. `forbidden` are pairs of a kind (its serial) and a node row."""
     lots = [lot for lot in stock.lots if lot.node_row == row]
     program = _Program(stock, wanted, row, lots)
@@ -71,7 +73,9 @@ def direct_moves(stock: Stock, wanted: Kind, row: int, forbidden: set[tuple[int,
     return program.proposal(seconds)
 
 
-def chained_moves(stock: Stock, wanted: Kind, row: int, forbidden: set[tuple[int, int]], seconds: float) -> Proposal:
+def chained_moves(
+    stock: Stock, wanted: PodKind, row: int, forbidden: set[tuple[int, int]], seconds: float
+) -> ProposedMoves:
     """Pods of this node go to the emptiest nodes, whose pods make room for them if need be."""
     rows = [row, *(each for each in _emptiest(stock, wanted) if each != row)][:_CHAINED_MAX]
     program = _Program(stock, wanted, row, [lot for lot in stock.lots if lot.node_row in rows])
@@ -82,7 +86,7 @@ def chained_moves(stock: Stock, wanted: Kind, row: int, forbidden: set[tuple[int
     return program.proposal(seconds)
 
 
-def least_moves(stock: Stock, wanted: Kind, row: int, seconds: float) -> float:
+def least_moves(stock: Stock, wanted: PodKind, row: int, seconds: float) -> float:
     """Fewer moves cannot make room on the node, even if only resources and node objects counted."""
     program = _Program(stock, wanted, row, stock.lots)
     for kind in program.kinds:
@@ -92,14 +96,14 @@ def least_moves(stock: Stock, wanted: Kind, row: int, seconds: float) -> float:
     return program.proposal(seconds).bound
 
 
-def _emptiest(stock: Stock, wanted: Kind) -> list[int]:
+def _emptiest(stock: Stock, wanted: PodKind) -> list[int]:
     """Nodes by how much of what the pod wants is free there."""
     needed = np.flatnonzero(wanted.demand)
     free = (stock.free[:, needed] / wanted.demand[needed]).min(axis=1) if len(needed) else stock.free[:, -1]
     return [int(row) for row in np.argsort(-free, kind="stable") if stock.alive[row]]
 
 
-def _roomy_rows(stock: Stock, kind: Kind, allowed: BoolArray, forbidden: set[tuple[int, int]]) -> list[int]:
+def _roomy_rows(stock: Stock, kind: PodKind, allowed: BoolArray, forbidden: set[tuple[int, int]]) -> list[int]:
     """Nodes that have room for one such pod, the emptiest first."""
     rows = np.flatnonzero(allowed & (kind.demand <= np.maximum(stock.free, 0)).all(axis=1))
     needed = np.flatnonzero(kind.demand)
@@ -112,7 +116,7 @@ def _roomy_rows(stock: Stock, kind: Kind, allowed: BoolArray, forbidden: set[tup
 class _Program:
     """How many pods of each lot leave, and how many of each kind arrive where."""
 
-    def __init__(self, stock: Stock, wanted: Kind, target: int, lots: Sequence[Lot]) -> None:
+    def __init__(self, stock: Stock, wanted: PodKind, target: int, lots: Sequence[Lot]) -> None:
         self._stock, self._wanted, self._target, self._lots = stock, wanted, target, lots
         self._program = IntegerProgram()
         self._leaving = [self._program.variable(len(lot.keys), cost=1.0) for lot in lots]
@@ -129,27 +133,27 @@ class _Program:
     def size(self) -> int:
         return self._program.size
 
-    def that_could_hold(self, kind: Kind, rows: Sequence[int]) -> list[int]:
+    def that_could_hold(self, kind: PodKind, rows: Sequence[int]) -> list[int]:
         """Of these nodes those with room for one such pod once all that can leave has left."""
         rows_array = np.array(rows, dtype=np.intp)
         fits = (kind.demand <= np.maximum(self._most_free[rows_array], 0)).all(axis=1)
         return [int(row) for row in rows_array[fits]]
 
-    def add_arrivals(self, kind: Kind, rows: Iterable[int]) -> None:
+    def add_arrivals(self, kind: PodKind, rows: Iterable[int]) -> None:
         """Pods of the kind may come to these nodes."""
         most = sum(len(lot.keys) for lot in self._lots if lot.kind is kind)
         self._arriving[id(kind)] = {row: self._program.variable(most) for row in rows}
 
-    def proposal(self, seconds: float) -> Proposal:
+    def proposal(self, seconds: float) -> ProposedMoves:
         self._conserve()
         self._keep_within_capacity()
         solved = self._program.minimize(seconds)
         bound = inf if solved.is_impossible else ceil(max(0.0, solved.bound))
         if solved.values is None:
-            return Proposal(None, bound)
+            return ProposedMoves(None, bound)
         ordered = _in_order(self._stock, self._moves(solved.values))
         moves = None if ordered is None else tuple(move for move, _ in ordered)
-        return Proposal(moves, bound, is_circular=ordered is None)
+        return ProposedMoves(moves, bound, is_circular=ordered is None)
 
     def _conserve(self) -> None:
         """What leaves arrives."""
@@ -159,7 +163,7 @@ class _Program:
             self._program.exactly([*leaving, *arriving], 0)
 
     def _keep_within_capacity(self) -> None:
-        arrivals: defaultdict[int, list[tuple[Kind, int]]] = defaultdict(list)
+        arrivals: defaultdict[int, list[tuple[PodKind, int]]] = defaultdict(list)
         for kind in self.kinds:
             for row, variable in self._arriving[id(kind)].items():
                 arrivals[row].append((kind, variable))

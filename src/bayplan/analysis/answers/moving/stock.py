@@ -58,7 +58,7 @@ class Fixed(StrEnum):
 
 
 @dataclass(eq=False)
-class Kind:
+class PodKind:
     """Pods that ask for the same, wherever they are."""
 
     info: PodInfo
@@ -71,7 +71,7 @@ class Kind:
 class Lot:
     """Movable pods of one kind on one node, in the order in which they would go."""
 
-    kind: Kind
+    kind: PodKind
     node_row: int
     taken: IntArray  # (dimensions,) what becomes free when one of them leaves
     keys: list[str] = field(default_factory=list)
@@ -98,7 +98,7 @@ def take_stock(asking: Asking, course: Course, siblings: Collection[str] = ()) -
     """Of the cluster as it is now; `siblings` are pods that must not move."""
     view = course.cache.view()
     lots: dict[tuple[int, int, bytes], Lot] = {}
-    kinds: dict[int, Kind] = {}
+    kinds: dict[int, PodKind] = {}
     fixed: dict[str, Fixed] = {}
     for key in sorted(course.pods, key=lambda key: (course.pods[key].spec.priority or 0, key)):
         pod = course.pods[key]
@@ -152,9 +152,9 @@ def free_amounts(view: View) -> IntArray:
     return stacked
 
 
-def kind_of(profile: Profile, info: PodInfo, view: View) -> Kind:
+def kind_of(profile: Profile, info: PodInfo, view: View) -> PodKind:
     """What a pending pod asks for."""
-    return Kind(info, _demand(profile, info, view), *_nodes_for(profile, info, view))
+    return PodKind(info, _demand(profile, info, view), *_nodes_for(profile, info, view))
 
 
 def _demand(profile: Profile, info: PodInfo, view: View) -> IntArray:

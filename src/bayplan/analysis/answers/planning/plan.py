@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.course import Cause, Course
+from bayplan.analysis.answers.course import Course, DepartureCause
 from bayplan.analysis.answers.drain import cordoned
-from bayplan.analysis.answers.moving.stock import Kind, kind_of
+from bayplan.analysis.answers.moving.stock import PodKind, kind_of
 from bayplan.analysis.answers.nodes_needed import daemons_on
 from bayplan.analysis.answers.planning.catalog import NodeType
 from bayplan.analysis.answers.planning.purchase import Batch, Market, cheapest, fitting
@@ -173,7 +173,7 @@ def _fresh(node_type: NodeType, taken: Mapping[str, Node]) -> Node:
     return node
 
 
-def _batch(kind: Kind, number: int, market: Market, rows: Sequence[int], existing: Sequence[int]) -> Batch:
+def _batch(kind: PodKind, number: int, market: Market, rows: Sequence[int], existing: Sequence[int]) -> Batch:
     bare = Batch(number, kind.demand, frozenset(), frozenset())
     on_types = [at for at, row in enumerate(rows) if kind.possible[row] and fitting(bare, market.room[at])]
     on_existing = [at for at, row in enumerate(existing) if kind.possible[row] and fitting(bare, market.existing[at])]
@@ -317,7 +317,7 @@ class _Search:
         left = Counter(serials[key] for key in course.waiting if key in serials)
         for departure in course.departures:
             # Nothing that runs is to be preempted, so the preemptor needs room of its own.
-            if departure.cause is Cause.PREEMPTED and departure.by in serials:
+            if departure.cause is DepartureCause.PREEMPTED and departure.by in serials:
                 left[serials[departure.by]] += 1
         return left
 
@@ -345,7 +345,7 @@ def _lose(course: Course, names: Sequence[str]) -> None:
         course.put_node(cordoned(course.nodes[name]))
     for name in names:
         pods = [pod for pod in course.pods_on(name) if controller_of_kind(pod.metadata, "DaemonSet") is None]
-        course.remove([object_key(pod) for pod in pods], Cause.NODE_DELETED, name, for_good=True)
+        course.remove([object_key(pod) for pod in pods], DepartureCause.NODE_DELETED, name, for_good=True)
         course.enqueue([replace(unbound(pod), status=PodStatus()) for pod in pods])
     course.settle()
 

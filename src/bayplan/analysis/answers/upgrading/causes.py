@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from bayplan.analysis.answers.upgrading.changes import VersionChange
-from bayplan.analysis.answers.upgrading.outcomes import Outcome, Outcomes
+from bayplan.analysis.answers.upgrading.outcomes import Outcomes, VersionOutcome
 
 #: Makes the scheduler that has these changes, by field, and no others.
 MakeOutcomes = Callable[[frozenset[str]], Outcomes]
 
 
 def find_causes(
-    wanted: Mapping[str, Outcome], changes: Sequence[VersionChange], make: MakeOutcomes
+    wanted: Mapping[str, VersionOutcome], changes: Sequence[VersionChange], make: MakeOutcomes
 ) -> dict[str, tuple[VersionChange, ...]]:
     """The causes of each of these outcomes, by pod."""
     found: dict[str, tuple[VersionChange, ...]] = {}
@@ -32,7 +32,7 @@ def find_causes(
 
 
 def _several_causes(
-    wanted: Mapping[str, Outcome], changes: Sequence[VersionChange], make: MakeOutcomes
+    wanted: Mapping[str, VersionOutcome], changes: Sequence[VersionChange], make: MakeOutcomes
 ) -> dict[str, tuple[VersionChange, ...]]:
     """All changes give the outcome; one after another is left out where that makes no difference."""
     needed = dict.fromkeys(wanted, frozenset(change.field for change in changes))

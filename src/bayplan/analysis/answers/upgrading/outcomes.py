@@ -26,7 +26,7 @@ from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class VersionOutcome:
     """What a pod gets; `node` is "" if it gets none, and `message` what the scheduler says of it."""
 
     node: str = ""
@@ -62,14 +62,14 @@ class Outcomes:
     def _cache_without(self, key: str) -> Cache:
         return self._cluster.build_cache(key, self._profiles, gates=self._gates, own_schedulers=self._own_schedulers)
 
-    def of(self, key: str) -> Outcome:
+    def of(self, key: str) -> VersionOutcome:
         """What becomes of the pod."""
         if key not in self._sharing:
             return self._tried(key, self._cache, self._decider)
         # If it left, its ports would be free though others have them, too (as upstream); it was never there.
         return self._tried(key, self._cache_without(key), Decider(self._profiles))
 
-    def _tried(self, key: str, cache: Cache, decider: Decider) -> Outcome:
+    def _tried(self, key: str, cache: Cache, decider: Decider) -> VersionOutcome:
         cluster = self._cluster
         planned = cluster.planned(key)
         pod = cluster.find_pod(key)
@@ -80,11 +80,11 @@ class Outcomes:
             info = cache.info(cluster.claiming(unbound(pod), cache))
             admitted = run_pre_enqueue(self._profiles[info.scheduler_name].pre_enqueue, info)
             if not admitted.ok:
-                return Outcome(message=admitted.message)
+                return VersionOutcome(message=admitted.message)
             try:
                 return _outcome(self._choice(info, cache, decider), cache)
             except CycleError as error:
-                return Outcome(message=error.message)
+                return VersionOutcome(message=error.message)
 
     def _choice(self, info: PodInfo, cache: Cache, decider: Decider) -> Choice:
         """As `explain` has it: whatever node the pod is nominated to, and wherever a search for some nodes began."""
@@ -95,15 +95,15 @@ class Outcomes:
         return decider.decide(info, view)
 
 
-def _outcome(choice: Choice, cache: Cache) -> Outcome:
+def _outcome(choice: Choice, cache: Cache) -> VersionOutcome:
     view = cache.view()
     if isinstance(choice, Fits):
-        return Outcome(view.nodes.names[choice.row])
+        return VersionOutcome(view.nodes.names[choice.row])
     if not isinstance(choice, NeedsPreemption):
-        return Outcome(message=choice.diagnosis.message)
+        return VersionOutcome(message=choice.diagnosis.message)
     keys = view.pods.keys
     victims = tuple(sorted(keys[row] for row in choice.victims_on(choice.row)))
-    return Outcome(view.nodes.names[choice.row], victims, choice.diagnosis.message)
+    return VersionOutcome(view.nodes.names[choice.row], victims, choice.diagnosis.message)
 
 
 def _sharing_ports(cluster: Cluster) -> frozenset[str]:

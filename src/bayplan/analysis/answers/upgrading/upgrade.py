@@ -19,14 +19,14 @@ from bayplan.analysis.answers.upgrading.configuration import (
     split_gates,
 )
 from bayplan.analysis.answers.upgrading.metric_names import StaleName, stale_names
-from bayplan.analysis.answers.upgrading.outcomes import Outcome, Outcomes, pods_to_try
+from bayplan.analysis.answers.upgrading.outcomes import Outcomes, VersionOutcome, pods_to_try
 from bayplan.config.feature_gates import GateSettings, read_feature_gates, settings_of
 from bayplan.config.loading import ConfigSource
 from bayplan.config.releases import KubernetesRelease
 from bayplan.core.feature_gates import FeatureGates
 
 
-class Kind(StrEnum):
+class DifferenceKind(StrEnum):
     """What can be different for a pod, the gravest first."""
 
     NODE = "node"  # another node, or one where there was none, or none where there was one
@@ -35,19 +35,19 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PodDifference:
+class VersionDifference:
     """A pod that the two schedulers do not agree on."""
 
     pod: str
     workload: str
     runs_on: str  # its node now; "" for a pending pod
-    before: Outcome
-    after: Outcome
+    before: VersionOutcome
+    after: VersionOutcome
     causes: tuple[VersionChange, ...]
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
-        pairs = zip(Kind, ("node", "victims", "message"), strict=True)
+    def kinds(self) -> tuple[DifferenceKind, ...]:
+        pairs = zip(DifferenceKind, ("node", "victims", "message"), strict=True)
         return tuple(kind for kind, name in pairs if getattr(self.before, name) != getattr(self.after, name))
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,12 +71,12 @@ class Upgrade:
     pending: int  # pods that were tried
     running: int  # and those that were tried as if they were new
     is_compared: bool  # not if the version refuses the configuration
-    differences: tuple[PodDifference, ...]
+    differences: tuple[VersionDifference, ...]
     configuration: tuple[ConfigurationChange, ...]
     metrics: tuple[StaleName, ...]
     over_time: tuple[VersionChange, ...]  # changes that show only when a cluster is looked at for a while
 
-    def of_kind(self, kind: Kind) -> list[PodDifference]:
+    def of_kind(self, kind: DifferenceKind) -> list[VersionDifference]:
         return [each for each in self.differences if kind in each.kinds]
 
     @property
@@ -125,7 +125,7 @@ def upgrade(
 
 def _differences(
     asking: Asking, config: ConfigSource, after: FeatureGates, changes: Sequence[VersionChange], keys: Sequence[str]
-) -> tuple[PodDifference, ...]:
+) -> tuple[VersionDifference, ...]:
     before = asking.configuration.gates
     old, new = (_outcomes(asking, config, gates, keys) for gates in (before, after))
     differing = {key: outcome for key, outcome in new.items() if outcome != old[key]}
@@ -137,7 +137,7 @@ def _differences(
     cluster = asking.cluster
     owner = partial(workload_of, ownership=cluster.ownership)
     return tuple(
-        PodDifference(
+        VersionDifference(
             key,
             short_name(owner(cluster.find_pod(key))),
             cluster.find_pod(key).spec.node_name,
@@ -149,9 +149,11 @@ def _differences(
     )
 
 
-def _outcomes(asking: Asking, config: ConfigSource, gates: FeatureGates, keys: Sequence[str]) -> dict[str, Outcome]:
+def _outcomes(
+    asking: Asking, config: ConfigSource, gates: FeatureGates, keys: Sequence[str]
+) -> dict[str, VersionOutcome]:
     outcomes = Outcomes(asking, config, gates)
-    found: dict[str, Outcome] = {}
+    found: dict[str, VersionOutcome] = {}
     for number, key in enumerate(keys):
         asking.tell(f"pods under v{gates.release.version}", number, len(keys))
         found[key] = outcomes.of(key)

@@ -16,14 +16,14 @@ from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Command,
     Cordon,
-    Delete,
+    DeleteObject,
     Drain,
     LabelObjects,
     NodesFail,
     NodesRecover,
-    Plan,
+    PlannedCommand,
     Restate,
-    Scale,
+    ScaleWorkload,
     SetLabels,
     SetTaints,
     reference_to,
@@ -56,7 +56,7 @@ class PlannedCommands:
         self.notes: list[Note] = []
         runner.on_refusal = partial(self._note, "drain")
 
-    def plan(self, plan: Plan) -> None:
+    def plan(self, plan: PlannedCommand) -> None:
         self._runner.world.at(self._started_at + plan.at, partial(self._do, plan))
 
     def plan_arrivals(self, arrivals: Arrivals) -> None:
@@ -73,7 +73,7 @@ class PlannedCommands:
         self._request((f"apply {reference_to(pod)}", partial(self._runner.hand_over, pod, now)), "trace", now)
         self._await_next(rest)
 
-    def _do(self, plan: Plan, now: int) -> None:
+    def _do(self, plan: PlannedCommand, now: int) -> None:
         for request in self._runner.requests(plan.command, now):
             self._request(request, plan.source, now)
 
@@ -106,9 +106,9 @@ class CommandRunner:
                 return [(f"apply {reference_to(obj)}", partial(self._apply, obj, now)) for obj in objects]
             case Restate(wanted):
                 return [(f"change {reference_to(wanted)}", partial(self._restate, wanted, now))]
-            case Delete(targets, grace):
+            case DeleteObject(targets, grace):
                 return [(f"delete {target}", partial(self._delete, target, grace, now)) for target in targets]
-            case Scale(targets, replicas):
+            case ScaleWorkload(targets, replicas):
                 return self._change("scale", targets, partial(_scaled, replicas=replicas), now)
             case LabelObjects(targets, labels):
                 return self._change("label", targets, partial(_labeled, labels=labels), now)

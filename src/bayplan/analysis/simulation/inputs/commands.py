@@ -22,13 +22,13 @@ class Apply:
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class DeleteObject:
     targets: tuple[Reference, ...]
     grace_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ScaleWorkload:
     """Set `spec.replicas`, or a Job's parallelism."""
 
     targets: tuple[Reference, ...]
@@ -92,12 +92,22 @@ class Restate:
 
 
 Command: TypeAlias = (
-    Apply | Restate | Delete | Scale | Cordon | Drain | NodesFail | NodesRecover | SetTaints | SetLabels | LabelObjects
+    Apply
+    | Restate
+    | DeleteObject
+    | ScaleWorkload
+    | Cordon
+    | Drain
+    | NodesFail
+    | NodesRecover
+    | SetTaints
+    | SetLabels
+    | LabelObjects
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlannedCommand:
     """A command and when it is due, in nanoseconds since the start; `source` is `file:line`."""
 
     at: int
@@ -105,7 +115,7 @@ class Plan:
     source: str = ""
 
 
-def all_objects(objects: Iterable[Object], plans: Iterable[Plan]) -> Iterator[Object]:
+def all_objects(objects: Iterable[Object], plans: Iterable[PlannedCommand]) -> Iterator[Object]:
     """The objects of a cluster, and those that are applied to it later."""
     yield from objects
     for plan in plans:

@@ -51,7 +51,7 @@ class RowFaults:
             raise InvalidObject(self._found)
 
 
-class Row:
+class CsvRow:
     """One line of a table; columns that the table does not have read as empty."""
 
     __slots__ = ("_cells", "_faults", "line")
@@ -121,7 +121,7 @@ def _seconds(written: str) -> float:
         return parse_span(written) / SECOND
 
 
-def read_rows(path: Path, check_header: HeaderCheck) -> Iterator[Row]:
+def read_rows(path: Path, check_header: HeaderCheck) -> Iterator[CsvRow]:
     """The rows of a file. Raises InvalidObject with every fault after the last row, or where reading on makes no sense.
 
     Args:
@@ -138,7 +138,7 @@ def read_rows(path: Path, check_header: HeaderCheck) -> Iterator[Row]:
             for fields in filter(None, reader):  # without blank lines
                 empty = False
                 if len(fields) == len(header):
-                    yield Row(reader.line_num, dict(zip(header, fields, strict=True)), faults)
+                    yield CsvRow(reader.line_num, dict(zip(header, fields, strict=True)), faults)
                 else:
                     faults.add(reader.line_num, "", f"has {len(fields)} fields, but the header has {len(header)}")
         except csv.Error as error:

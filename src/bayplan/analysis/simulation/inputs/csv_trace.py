@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Final
 
 from bayplan.admission.priority import HIGHEST_USER_VALUE, SYSTEM_CLASSES, SYSTEM_PREFIX
-from bayplan.analysis.simulation.inputs.csv_rows import Row, RowFaults, read_rows, requiring
+from bayplan.analysis.simulation.inputs.csv_rows import CsvRow, RowFaults, read_rows, requiring
 from bayplan.analysis.simulation.inputs.recorded_trace import (
     NAMESPACE,
-    Arrival,
     Pattern,
+    RecordedArrival,
     Recording,
     is_object_name,
     pod_spec,
@@ -98,7 +98,7 @@ class _Reading:
             faults.add(1, column, f"{name!r} is not a valid resource name, such as nvidia.com/gpu")
         return name
 
-    def _take_row(self, row: Row) -> None:
+    def _take_row(self, row: CsvRow) -> None:
         arrival = row.seconds("arrival")
         run_seconds = row.seconds("duration") if row.text("duration") else None
         count = row.whole("count", least=1, most=COUNT_MAX) if row.text("count") else 1
@@ -107,9 +107,9 @@ class _Reading:
         name = row.text("name") or f"{self._stem}-{row.line}"
         names = [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]
         self._check_names(row, pattern.namespace, names)
-        self._recording.arrivals += map(Arrival, repeat(arrival), repeat(run_seconds), names, repeat(pattern))
+        self._recording.arrivals += map(RecordedArrival, repeat(arrival), repeat(run_seconds), names, repeat(pattern))
 
-    def _check_names(self, row: Row, namespace: str, names: list[str]) -> None:
+    def _check_names(self, row: CsvRow, namespace: str, names: list[str]) -> None:
         if not is_object_name(names[-1]):
             row.reject("name", f"{names[-1]!r} is not a valid Kubernetes name")
         for name in names:
@@ -118,7 +118,7 @@ class _Reading:
                 row.reject("name", f"{namespace}/{name} already exists, from line {earlier}")
                 return
 
-    def _new_pattern(self, row: Row) -> Pattern:
+    def _new_pattern(self, row: CsvRow) -> Pattern:
         requests = {
             name: self._amount(row, column, name) for column, name in self._resources.items() if row.text(column)
         }
@@ -131,13 +131,13 @@ class _Reading:
             row.reject("namespace", f"{namespace!r} is not a valid namespace")
         return Pattern(pod_spec(requests, self._class_name(row)), namespace=namespace, labels=labels)
 
-    def _amount(self, row: Row, column: str, name: str) -> str:
+    def _amount(self, row: CsvRow, column: str, name: str) -> str:
         written = row.quantity(column)
         if "/" in name and parse_quantity(written) % NANO_PER_UNIT:
             row.reject(column, f"{name} must be a whole number, not {written}")
         return written
 
-    def _class_name(self, row: Row) -> str:
+    def _class_name(self, row: CsvRow) -> str:
         """The class of the pod; records what the row says about it."""
         name, written = row.text("class"), row.text("priority")
         if not name and not written:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bayplan.analysis.simulation.inputs.commands import Plan
+from bayplan.analysis.simulation.inputs.commands import PlannedCommand
 from bayplan.analysis.simulation.inputs.traces import Arrivals
 from bayplan.model.fingerprint import digest
 from bayplan.model.kinds import Object
@@ -16,7 +16,7 @@ from bayplan.worlds.delays import Latencies
 
 
 def inputs_mark(
-    objects: Iterable[Object], plans: Sequence[Plan], arrivals: Arrivals | None, latencies: Latencies
+    objects: Iterable[Object], plans: Sequence[PlannedCommand], arrivals: Arrivals | None, latencies: Latencies
 ) -> str:
     """Thirty-two letters; to be called before the run changes the objects."""
     return digest(

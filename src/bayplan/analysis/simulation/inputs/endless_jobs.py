@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bayplan.analysis.simulation.inputs.commands import Plan, all_objects, reference_to
+from bayplan.analysis.simulation.inputs.commands import PlannedCommand, all_objects, reference_to
 from bayplan.controllers.nodes.kubelet import RUN_SECONDS
 from bayplan.controllers.workloads.job_pods import is_finished
 from bayplan.model.kinds import Object
@@ -17,7 +17,7 @@ from bayplan.model.workloads import CronJob, Job
 _EXAMPLES = 3
 
 
-def endless_jobs(objects: Iterable[Object], plans: Iterable[Plan]) -> str | None:
+def endless_jobs(objects: Iterable[Object], plans: Iterable[PlannedCommand]) -> str | None:
     """Which Jobs and CronJobs do not say how long their pods run, and how to say it."""
     names = list(dict.fromkeys(_endless(all_objects(objects, plans))))
     if not names:

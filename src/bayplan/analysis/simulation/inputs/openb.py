@@ -16,8 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bayplan.analysis.simulation.inputs.csv_rows import Row, RowFaults, read_rows, requiring
-from bayplan.analysis.simulation.inputs.recorded_trace import Arrival, Pattern, Recording, is_object_name, pod_spec
+from bayplan.analysis.simulation.inputs.csv_rows import CsvRow, RowFaults, read_rows, requiring
+from bayplan.analysis.simulation.inputs.recorded_trace import (
+    Pattern,
+    RecordedArrival,
+    Recording,
+    is_object_name,
+    pod_spec,
+)
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.meta import ObjectMeta, RawQuantity
@@ -94,7 +100,7 @@ def _read_nodes(path: Path) -> list[Node]:
     return list(nodes.values())
 
 
-def _node(row: Row, name: str) -> Node:
+def _node(row: CsvRow, name: str) -> Node:
     amounts: dict[str, RawQuantity] = {
         "cpu": f"{row.whole('cpu_milli')}m",
         "memory": f"{row.whole('memory_mib')}Mi",
@@ -117,7 +123,7 @@ def _read_pods(path: Path, recording: Recording, *, qos_priority: bool) -> None:
             seconds, run_seconds = _times(row, len(recording.arrivals))
             key = tuple(map(row.text, _SHAPING))
             pattern = recording.pattern(key, partial(_new_pattern, row, qos_priority))
-            recording.arrivals.append(Arrival(seconds, run_seconds, name, pattern))
+            recording.arrivals.append(RecordedArrival(seconds, run_seconds, name, pattern))
 
 
 def _check_pod_columns(header: Sequence[str], faults: RowFaults) -> None:
@@ -125,7 +131,7 @@ def _check_pod_columns(header: Sequence[str], faults: RowFaults) -> None:
     requiring(*_POD_COLUMNS, *(_TIMES if timed else ()))(header, faults)
 
 
-def _times(row: Row, place: int) -> tuple[float, float | None]:
+def _times(row: CsvRow, place: int) -> tuple[float, float | None]:
     if not row.has("creation_time"):
         return float(place), None
     created, deleted = row.seconds("creation_time"), row.seconds("deletion_time")
@@ -135,7 +141,7 @@ def _times(row: Row, place: int) -> tuple[float, float | None]:
     return created, deleted - started
 
 
-def _new_pattern(row: Row, qos_priority: bool) -> Pattern:
+def _new_pattern(row: CsvRow, qos_priority: bool) -> Pattern:
     requests = {"cpu": f"{row.whole('cpu_milli')}m", "memory": f"{row.whole('memory_mib')}Mi"}
     annotations = {}
     gpus, milli = row.whole("num_gpu", most=GPUS_MAX), row.whole("gpu_milli", most=MILLI_PER_GPU)
@@ -155,13 +161,13 @@ def _new_pattern(row: Row, qos_priority: bool) -> Pattern:
     return Pattern(pod_spec(requests, class_name, wanted), labels={QOS: qos} if qos else {}, annotations=annotations)
 
 
-def _model(row: Row, column: str, model: str) -> str:
+def _model(row: CsvRow, column: str, model: str) -> str:
     for message in label_value_faults(model):
         row.reject(column, f"{model!r}: {message}")
     return model
 
 
-def _is_new_name(row: Row, column: str, name: str, known: dict[str, Node] | set[str]) -> bool:
+def _is_new_name(row: CsvRow, column: str, name: str, known: dict[str, Node] | set[str]) -> bool:
     if not is_object_name(name):
         row.reject(column, f"{name!r} is not a valid Kubernetes name")
         return False

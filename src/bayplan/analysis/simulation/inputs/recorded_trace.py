@@ -34,7 +34,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _NAME_MAX: Final = 253
 
 
-class Arrival(NamedTuple):
+class RecordedArrival(NamedTuple):
     """A pod that will arrive."""
 
     seconds: float
@@ -67,7 +67,7 @@ class Recording:
     """All of a trace, in the order of its file."""
 
     nodes: list[Node] = field(default_factory=list)
-    arrivals: list[Arrival] = field(default_factory=list)
+    arrivals: list[RecordedArrival] = field(default_factory=list)
     classes: list[PriorityClass] = field(default_factory=list)
     classes_elsewhere: dict[str, str] = field(default_factory=dict)  # used but not defined here -> file:line of a use
     _patterns: dict[Hashable, Pattern] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from bayplan.analysis.simulation.inputs.commands import Apply, Delete, Plan, reference_to
+from bayplan.analysis.simulation.inputs.commands import Apply, DeleteObject, PlannedCommand, reference_to
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
@@ -37,13 +37,13 @@ class _Trace(msgspec.Struct):
     version: int
 
 
-def read_simkube(path: Path) -> list[Plan]:
+def read_simkube(path: Path) -> list[PlannedCommand]:
     """What was done when. Raises InvalidObject with every fault."""
     trace = _decoded(path, _content(path))
     if trace.version != _VERSION:
         raise _wrong(path, f"is a SimKube trace of version {trace.version}; only version {_VERSION} is supported")
     faults: list[Fault] = []
-    plans: list[Plan] = []
+    plans: list[PlannedCommand] = []
     events = sorted(enumerate(trace.events), key=lambda numbered: numbered[1].ts)
     for number, event in events:
         source = f"{path}: event {number}"
@@ -54,9 +54,9 @@ def read_simkube(path: Path) -> list[Plan]:
             continue
         at = (event.ts - events[0][1].ts) * SECOND
         if applied:
-            plans.append(Plan(at, Apply(tuple(applied)), source))
+            plans.append(PlannedCommand(at, Apply(tuple(applied)), source))
         if deleted:
-            plans.append(Plan(at, Delete(tuple(reference_to(obj) for obj in deleted)), source))
+            plans.append(PlannedCommand(at, DeleteObject(tuple(reference_to(obj) for obj in deleted)), source))
     if faults:
         raise InvalidObject(faults)
     return plans

@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from bayplan.analysis.simulation.inputs.commands import Command, Plan
+from bayplan.analysis.simulation.inputs.commands import Command, PlannedCommand
 from bayplan.analysis.simulation.inputs.simkube import read_simkube
 from bayplan.analysis.simulation.inputs.verbs import BadStep, read_command, read_duration
 from bayplan.model.errors import Fault, InvalidObject
@@ -29,14 +29,14 @@ from bayplan.model.yaml_documents import YamlError, parse_yaml
 _SIMKUBE = "simkube:"
 
 
-def load_timeline(path: str | Path) -> list[Plan]:
+def load_timeline(path: str | Path) -> list[PlannedCommand]:
     """The plans of a file, or of a recording `simkube:FILE`, in order of time. Raises InvalidObject with all faults."""
     source = str(path)
     if source.startswith(_SIMKUBE):
         return read_simkube(Path(source.removeprefix(_SIMKUBE)))
     steps, lines = _parsed(source)
     faults: list[Fault] = []
-    plans: list[Plan] = []
+    plans: list[PlannedCommand] = []
     for step, marks in zip(steps, lines, strict=True):
         try:
             at, command = _read_step(step, Path(path).parent)
@@ -47,7 +47,7 @@ def load_timeline(path: str | Path) -> list[Plan]:
             where = f"{source}:{marks.get('apply', marks[''])}"
             faults += [Fault(where, _inside(fault), fault.field, fault.message) for fault in error.faults]
         else:
-            plans.append(Plan(at, command, f"{source}:{marks['']}"))
+            plans.append(PlannedCommand(at, command, f"{source}:{marks['']}"))
     if faults:
         raise InvalidObject(faults)
     return sorted(plans, key=lambda plan: plan.at)

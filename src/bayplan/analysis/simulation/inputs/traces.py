@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 from bayplan.analysis.simulation.inputs.azure import read_azure
 from bayplan.analysis.simulation.inputs.csv_trace import read_csv
 from bayplan.analysis.simulation.inputs.openb import read_openb
-from bayplan.analysis.simulation.inputs.recorded_trace import Arrival, Pattern, Recording
+from bayplan.analysis.simulation.inputs.recorded_trace import Pattern, RecordedArrival, Recording
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.fingerprint import digest
@@ -37,7 +37,7 @@ REPEAT_MAX: Final = 10_000
 class Arrivals:
     """The arriving pods, in order of time; each is created on demand, so that iterating twice gives new ones."""
 
-    def __init__(self, recorded: list[Arrival], stretch: float, repeat: int, departures: bool) -> None:
+    def __init__(self, recorded: list[RecordedArrival], stretch: float, repeat: int, departures: bool) -> None:
         self._recorded = recorded
         self._stretch = stretch
         self._repeat = repeat
@@ -77,7 +77,7 @@ class Arrivals:
             recorded.append((arrival.seconds, arrival.run_seconds, arrival.name, number))
         return digest((recorded, patterns, self._stretch, self._repeat, self._departures))
 
-    def _run_seconds(self, recorded: Arrival) -> float | None:
+    def _run_seconds(self, recorded: RecordedArrival) -> float | None:
         if not self._departures or recorded.run_seconds is None:
             return None
         return recorded.run_seconds * self._stretch
@@ -176,7 +176,7 @@ def _some(nodes: list[Node], count: int | None, spec: str) -> list[Node]:
     return [nodes[place * len(nodes) // count] for place in range(count)]
 
 
-def _span(recorded: list[Arrival]) -> float:
+def _span(recorded: list[RecordedArrival]) -> float:
     """After how many seconds the trace may start over: the smallest step between arrivals after the last one."""
     if not recorded:
         return 0.0

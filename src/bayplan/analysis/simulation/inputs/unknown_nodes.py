@@ -13,14 +13,14 @@ from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Command,
     Cordon,
-    Delete,
+    DeleteObject,
     Drain,
     LabelObjects,
     NodesFail,
     NodesRecover,
-    Plan,
+    PlannedCommand,
     Restate,
-    Scale,
+    ScaleWorkload,
     SetLabels,
     SetTaints,
     all_objects,
@@ -31,7 +31,7 @@ from bayplan.model.near_matches import did_you_mean, near
 from bayplan.model.node import Node
 
 
-def check_nodes(objects: Iterable[Object], plans: Sequence[Plan]) -> None:
+def check_nodes(objects: Iterable[Object], plans: Sequence[PlannedCommand]) -> None:
     """Raises InvalidObject with every plan that names a node which never exists."""
     if not plans:
         return
@@ -45,9 +45,9 @@ def _nodes_of(command: Command) -> Iterator[str]:
     match command:
         case Cordon() | Drain() | NodesFail() | NodesRecover() | SetTaints() | SetLabels():
             yield from command.nodes
-        case Delete() | LabelObjects():
+        case DeleteObject() | LabelObjects():
             yield from (target.name for target in command.targets if target.kind == Node.__name__)
-        case Apply() | Restate() | Scale():
+        case Apply() | Restate() | ScaleWorkload():
             return
         case _:
             assert_never(command)

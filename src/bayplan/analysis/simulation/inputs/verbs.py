@@ -22,12 +22,12 @@ from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Command,
     Cordon,
-    Delete,
+    DeleteObject,
     Drain,
     LabelObjects,
     NodesFail,
     NodesRecover,
-    Scale,
+    ScaleWorkload,
     SetLabels,
     SetTaints,
 )
@@ -128,7 +128,7 @@ def _references(step: Step, verb: str) -> tuple[Reference, ...]:
 
 def _delete(step: Step, _: Path) -> Command:
     grace = read_duration(step, "grace") // SECOND if "grace" in step else None
-    return Delete(_references(step, "delete"), grace)
+    return DeleteObject(_references(step, "delete"), grace)
 
 
 def _scale(step: Step, _: Path) -> Command:
@@ -140,7 +140,7 @@ def _scale(step: Step, _: Path) -> Command:
     for target in targets:
         if target.kind not in _SCALED:
             raise BadStep("scale", f"{target.kind} cannot be scaled; scalable kinds: {', '.join(_SCALED)}")
-    return Scale(targets, replicas)
+    return ScaleWorkload(targets, replicas)
 
 
 def taint_parts(text: str) -> tuple[str, str, str]:

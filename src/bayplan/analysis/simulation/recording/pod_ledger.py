@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 
-from bayplan.analysis.simulation.results.run_format import Cause, End, NodeRow, PodRow
+from bayplan.analysis.simulation.results.run_format import End, EvictionCause, NodeRow, PodRow
 from bayplan.controllers.budgets.evicting import EVICTION_REASON
 from bayplan.controllers.ownership import controller_reference, deployment_behind
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
@@ -26,11 +26,11 @@ from bayplan.store import WatchEvent
 NEVER = -1
 
 _CAUSES = {
-    "PreemptionByScheduler": Cause.PREEMPTION,
-    "DeletionByTaintManager": Cause.NODE,
-    "DeletionByPodGC": Cause.NODE,
-    "TerminationByKubelet": Cause.NODE,
-    EVICTION_REASON: Cause.DRAIN,
+    "PreemptionByScheduler": EvictionCause.PREEMPTION,
+    "DeletionByTaintManager": EvictionCause.NODE,
+    "DeletionByPodGC": EvictionCause.NODE,
+    "TerminationByKubelet": EvictionCause.NODE,
+    EVICTION_REASON: EvictionCause.DRAIN,
 }
 _ENDS_BY_PHASE = {"Succeeded": End.FINISHED, "Failed": End.FAILED}
 
@@ -84,7 +84,7 @@ class PodLedger:
             row.ended, row.end = at / 1e9, _ENDS_BY_PHASE[phase]
         if change.type == DELETED and row.ended is None:
             row.ended = at / 1e9
-            row.end = End.PREEMPTED if row.evicted is Cause.PREEMPTION else End.DELETED
+            row.end = End.PREEMPTED if row.evicted is EvictionCause.PREEMPTION else End.DELETED
 
     def _add(self, pod: Pod, at: int) -> None:
         meta, phase, node = pod.metadata, pod.status.phase, pod.spec.node_name or None
@@ -179,7 +179,7 @@ def _class_name(pod: Pod) -> str:
     return pod.spec.priority_class_name or (f"priority {priority}" if priority else "none")
 
 
-def cause_of_eviction(pod: Pod) -> Cause | None:
+def cause_of_eviction(pod: Pod) -> EvictionCause | None:
     """Why the pod has to go, as its condition says; None if it says nothing."""
     marked = find_condition(pod.status.conditions, DISRUPTION_TARGET)
     return _CAUSES.get(marked.reason) if marked is not None and marked.status == TRUE else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from bayplan.analysis.simulation.results.run_format import Preemption, Record, Victim
+from bayplan.analysis.simulation.results.run_format import PreemptionDetails, RecordedPreemption, Victim
 from bayplan.core.actions import Evict
 from bayplan.core.columns import row_array
 from bayplan.core.columns.shapes import PodInfo
@@ -37,7 +37,7 @@ EQUAL = "equal by every criterion; the first by name"
 class LoggedPreemption:
     """A preemption with the exact time and the uids by which cascades are found."""
 
-    preemption: Preemption
+    preemption: RecordedPreemption
     preemptor_uid: str
     at: int = 0  # nanoseconds since the start
     evicted: list[str] = field(default_factory=list)  # uids of those that were not leaving already
@@ -65,7 +65,7 @@ class PreemptionLog:
         ]
         is_recorded = len(self.entries) < self._records_max
         decided, record = self._explain(pod, view, choice) if is_recorded else ("", None)
-        made = Preemption(0.0, pod.key, pod.priority, view.nodes.names[row], victims, decided, record)
+        made = RecordedPreemption(0.0, pod.key, pod.priority, view.nodes.names[row], victims, decided, record)
         self._chosen = LoggedPreemption(made, pod.uid)
 
     def group_tried(self, attempt: GroupAttempt, view: View) -> None:
@@ -78,7 +78,7 @@ class PreemptionLog:
         key, node = next(iter(preemption.proposed.items()))
         uid = next(each.member.info.uid for each in attempt.outcomes if each.member.key == key)
         decided = f"for all pods of {attempt.key}"
-        made = Preemption(0.0, key, attempt.group.spec.priority or 0, node, victims, decided, None)
+        made = RecordedPreemption(0.0, key, attempt.group.spec.priority or 0, node, victims, decided, None)
         self._chosen = LoggedPreemption(made, uid)
 
     def decided(self, decision: Decision, now: int) -> None:
@@ -92,7 +92,7 @@ class PreemptionLog:
         chosen.evicted = [action.uid for action in decision.actions if isinstance(action, Evict)]
         self.entries.append(chosen)
 
-    def _explain(self, pod: PodInfo, view: View, choice: NeedsPreemption) -> tuple[str, Record | None]:
+    def _explain(self, pod: PodInfo, view: View, choice: NeedsPreemption) -> tuple[str, PreemptionDetails | None]:
         """What decided, and all that was tried."""
         searched = choice.found
         if isinstance(searched, UnitsFound):
@@ -104,7 +104,7 @@ class PreemptionLog:
                 return "", None
             searched = again
         record = short_record(searched, view, searched.filtered, choice.row, CANDIDATES_KEPT)
-        return _deciding(searched), msgspec.convert(record, Record | None)
+        return _deciding(searched), msgspec.convert(record, PreemptionDetails | None)
 
 
 def _deciding(searched: Searched) -> str:

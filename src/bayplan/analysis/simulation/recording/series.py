@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayplan.analysis.simulation.results.run_format import Series
+from bayplan.analysis.simulation.results.run_format import ClusterSeries
 from bayplan.core.columns.resources import CPU, MEMORY
 from bayplan.core.lifecycle import PodState
 from bayplan.core.scheduler import Scheduler
@@ -27,7 +27,7 @@ class Sampler:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
-        self.series = Series(t=[], queue={place: [] for place in PLACES}, used={}, running=[], fragmentation=[])
+        self.series = ClusterSeries(t=[], queue={place: [] for place in PLACES}, used={}, running=[], fragmentation=[])
 
     def sample(self, seconds: float) -> None:
         series = self.series

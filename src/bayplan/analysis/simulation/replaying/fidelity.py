@@ -12,7 +12,7 @@ from math import inf
 from typing import Final, TypeAlias
 
 from bayplan.analysis.simulation.results.pod_matching import match_pods
-from bayplan.analysis.simulation.results.run_format import Cause, Fidelity, PodRow
+from bayplan.analysis.simulation.results.run_format import EvictionCause, Fidelity, PodRow
 
 _WITHIN_S: Final = 1.0
 _TOGETHER_S: Final = 1.0
@@ -88,4 +88,4 @@ def _order(row: PodRow) -> float:
 
 
 def _is_preempted(row: PodRow) -> bool:
-    return row.evicted is Cause.PREEMPTION
+    return row.evicted is EvictionCause.PREEMPTION

@@ -14,16 +14,16 @@ from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Command,
-    Delete,
+    DeleteObject,
     Drain,
     NodesFail,
     NodesRecover,
-    Plan,
+    PlannedCommand,
     Restate,
     reference_to,
 )
 from bayplan.analysis.simulation.recording.pod_ledger import cause_of_eviction
-from bayplan.analysis.simulation.results.run_format import Cause
+from bayplan.analysis.simulation.results.run_format import EvictionCause
 from bayplan.controllers.budgets.evicting import is_mirror
 from bayplan.controllers.nodes.node_lifecycle import MONITOR_GRACE_NS, is_of_condition
 from bayplan.controllers.ownership import WORKLOADS, controller_reference, is_terminal
@@ -53,7 +53,7 @@ class Intentions:
     """Plans, with times since the start of the recording."""
 
     def __init__(self, started_at: int, *, source: str, with_nodes: bool = True) -> None:
-        self.plans: list[Plan] = []
+        self.plans: list[PlannedCommand] = []
         self.evictions_left_out = 0
         """By somebody who did not cordon the node first: which pods they would choose now is not known."""
         self._started_at = started_at
@@ -83,7 +83,7 @@ class Intentions:
                 self._removed(old, now)
 
     def _plan(self, at: int, command: Command) -> None:
-        self.plans.append(Plan(max(at - self._started_at, 0), command, self._source))
+        self.plans.append(PlannedCommand(max(at - self._started_at, 0), command, self._source))
 
     def _note(self, obj: Object) -> None:
         if isinstance(obj, StatefulSet):
@@ -105,7 +105,7 @@ class Intentions:
         elif not self._is_consequence(new):
             if reference_to(new) in self._finished:
                 self._finished.discard(reference_to(new))
-                self._plan(now, Delete((reference_to(new),), grace_seconds=0))
+                self._plan(now, DeleteObject((reference_to(new),), grace_seconds=0))
             self._plan(now, Apply((as_created(new),)))
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
@@ -130,7 +130,7 @@ class Intentions:
     def _removed(self, old: Object, now: int) -> None:
         if isinstance(old, Node):
             if self._with_nodes and old.metadata.name not in self._joining:
-                self._plan(now, Delete((reference_to(old),)))
+                self._plan(now, DeleteObject((reference_to(old),)))
             self._joining.discard(old.metadata.name)
         elif not _is_leaving(old) and not self._is_consequence(old):
             self._deleted(old, now)
@@ -140,13 +140,13 @@ class Intentions:
             # In another run it may still be at work at that time, and nobody had meant to stop it.
             self._finished.add(reference_to(obj))
         elif not isinstance(obj, Pod):
-            self._plan(now, Delete((reference_to(obj),)))
+            self._plan(now, DeleteObject((reference_to(obj),)))
         elif cause_of_eviction(obj) is None:
-            self._plan(now, Delete((reference_to(obj),), obj.metadata.deletion_grace_period_seconds))
+            self._plan(now, DeleteObject((reference_to(obj),), obj.metadata.deletion_grace_period_seconds))
 
     def _evicted(self, pod: Pod, now: int) -> None:
         """Preemptions and failing nodes evict again by themselves."""
-        if cause_of_eviction(pod) is not Cause.DRAIN:
+        if cause_of_eviction(pod) is not EvictionCause.DRAIN:
             return
         node = pod.spec.node_name
         if node not in self._cordoned:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bayplan.analysis.recordings.reader import Happening, RecordingReader
-from bayplan.analysis.simulation.inputs.commands import Plan
+from bayplan.analysis.simulation.inputs.commands import PlannedCommand
 from bayplan.analysis.simulation.inputs.digest import inputs_mark
 from bayplan.analysis.simulation.recording.pod_ledger import PodLedger
 from bayplan.analysis.simulation.replaying.fidelity import compared
@@ -45,7 +45,7 @@ class RecordedLife:
     path: str
     objects: list[Object]
     """What there was at first."""
-    plans: list[Plan]
+    plans: list[PlannedCommand]
     lives: RecordedLives
     rows: list[PodRow]
     """All pods that there were, with their times since the start."""

@@ -17,13 +17,21 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from bayplan.analysis.simulation.results.libraries import arrow_table, library
-from bayplan.analysis.simulation.results.run_format import Cause, End, NodeRow, PodRow, Preemption, Series, Victim
+from bayplan.analysis.simulation.results.run_format import (
+    ClusterSeries,
+    End,
+    EvictionCause,
+    NodeRow,
+    PodRow,
+    RecordedPreemption,
+    Victim,
+)
 
 Column = npt.NDArray[Any]
 _DTYPES: dict[Any, type[np.generic]] = {
     int: np.int64,
     **dict.fromkeys((float, float | None), np.float64),
-    **dict.fromkeys((str, str | None, End, Cause | None), np.str_),
+    **dict.fromkeys((str, str | None, End, EvictionCause | None), np.str_),
 }
 #: In a notebook.
 ROWS_SHOWN = 10
@@ -87,9 +95,9 @@ def node_columns(nodes: Sequence[NodeRow]) -> Columns:
     return Columns(_of_rows(NodeRow, nodes) | amounts)
 
 
-def preemption_columns(preemptions: Sequence[Preemption]) -> Columns:
+def preemption_columns(preemptions: Sequence[RecordedPreemption]) -> Columns:
     """One row for each decision to evict, in order of time; victims and the budgets that they break are counted."""
-    arrays = _of_rows(Preemption, preemptions)
+    arrays = _of_rows(RecordedPreemption, preemptions)
     decided = arrays.pop("decided")
     counts = {
         "victims": _array(int, [len(preemption.victims) for preemption in preemptions]),
@@ -98,7 +106,7 @@ def preemption_columns(preemptions: Sequence[Preemption]) -> Columns:
     return Columns(arrays | counts | {"decided": decided})
 
 
-def victim_columns(preemptions: Sequence[Preemption]) -> Columns:
+def victim_columns(preemptions: Sequence[RecordedPreemption]) -> Columns:
     """One row for each victim of each preemption; `preemption` is the row of that in its own table."""
     rows = [row for row, preemption in enumerate(preemptions) for _ in preemption.victims]
     victims = [victim for preemption in preemptions for victim in preemption.victims]
@@ -106,7 +114,7 @@ def victim_columns(preemptions: Sequence[Preemption]) -> Columns:
     return Columns({"preemption": _array(int, rows)} | _of_rows(Victim, victims) | breaks)
 
 
-def series_columns(series: Series) -> Columns:
+def series_columns(series: ClusterSeries) -> Columns:
     """One row for each sample of the whole cluster."""
     return Columns(
         {

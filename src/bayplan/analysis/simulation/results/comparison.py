@@ -17,19 +17,19 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from bayplan.analysis.simulation.results.differences import (
-    Change,
     ChangeCounts,
+    ChangedPreemption,
+    ChangeKind,
     ClassFigures,
     ComparedClass,
     ComparedRun,
     ComparedRuns,
     Comparison,
-    Difference,
     Fate,
     LonePod,
     PodChange,
     PodDifference,
-    PreemptionDifference,
+    RunDifference,
     SummaryDifference,
     WaitDifference,
 )
@@ -162,9 +162,9 @@ def _class_figures(run: Run) -> Mapping[str, ClassFigures]:
 # ---------------------------------------------------------------- one run against the base
 
 
-def _difference(base: Run, run: Run, place: int) -> Difference:
+def _difference(base: Run, run: Run, place: int) -> RunDifference:
     pods = match_pods(base.pods, run.pods)
-    return Difference(
+    return RunDifference(
         base=0,
         run=place,
         summary=_summary_difference(base.summary, run.summary),
@@ -215,7 +215,7 @@ def _pod_difference(base: Sequence[PodRow], run: Sequence[PodRow], matching: Mat
         for left, right in matching.pairs
         if (kinds := _changed(base[left], run[right]))
     ]
-    gravity = {kind: place for place, kind in enumerate(Change)}
+    gravity = {kind: place for place, kind in enumerate(ChangeKind)}
     # Stable: those of equal weight stay in order of creation.
     changes.sort(key=lambda change: (gravity[change.changed[0]], -change.priority))
     return PodDifference(
@@ -228,22 +228,22 @@ def _pod_difference(base: Sequence[PodRow], run: Sequence[PodRow], matching: Mat
     )
 
 
-def _changed(base: PodRow, run: PodRow) -> list[Change]:
+def _changed(base: PodRow, run: PodRow) -> list[ChangeKind]:
     found = set()
     if base.bound is None or run.bound is None:
         if base.bound is not run.bound:
-            found.add(Change.PLACED)
+            found.add(ChangeKind.PLACED)
     else:
         if base.node != run.node:
-            found.add(Change.NODE)
+            found.add(ChangeKind.NODE)
         if abs(base.bound - run.bound) >= SAME_TIME_SECONDS:
-            found.add(Change.TIME)
+            found.add(ChangeKind.TIME)
     if (base.end is End.PREEMPTED) != (run.end is End.PREEMPTED):
-        found.add(Change.PREEMPTED)
-    return [kind for kind in Change if kind in found]
+        found.add(ChangeKind.PREEMPTED)
+    return [kind for kind in ChangeKind if kind in found]
 
 
-def _pod_change(base: PodRow, run: PodRow, kinds: list[Change]) -> PodChange:
+def _pod_change(base: PodRow, run: PodRow, kinds: list[ChangeKind]) -> PodChange:
     later = None if base.bound is None or run.bound is None else round(run.bound - base.bound, 6)
     return PodChange(
         pod=base.key,
@@ -267,11 +267,11 @@ def _lone(pod: PodRow) -> LonePod:
 
 
 def _change_counts(changes: Sequence[PodChange]) -> ChangeCounts:
-    placed = [change for change in changes if Change.PLACED in change.changed]
-    preempted = [change for change in changes if Change.PREEMPTED in change.changed]
+    placed = [change for change in changes if ChangeKind.PLACED in change.changed]
+    preempted = [change for change in changes if ChangeKind.PREEMPTED in change.changed]
     return ChangeCounts(
-        node=sum(Change.NODE in change.changed for change in changes),
-        time=sum(Change.TIME in change.changed for change in changes),
+        node=sum(ChangeKind.NODE in change.changed for change in changes),
+        time=sum(ChangeKind.TIME in change.changed for change in changes),
         placed_only_in_base=sum(change.base.bound is not None for change in placed),
         placed_only_in_run=sum(change.in_run.bound is not None for change in placed),
         preempted_only_in_base=sum(change.base.end is End.PREEMPTED for change in preempted),
@@ -279,9 +279,9 @@ def _change_counts(changes: Sequence[PodChange]) -> ChangeCounts:
     )
 
 
-def _preemption_difference(base: Run, run: Run, pods: Matching) -> PreemptionDifference:
+def _preemption_difference(base: Run, run: Run, pods: Matching) -> ChangedPreemption:
     matching = match_preemptions(base, run, pods)
-    return PreemptionDifference(
+    return ChangedPreemption(
         in_both=len(matching.pairs),
         only_in_base=[base.preemptions[place].without_record() for place in matching.only_base],
         only_in_run=[run.preemptions[place].without_record() for place in matching.only_run],

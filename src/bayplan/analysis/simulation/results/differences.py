@@ -18,7 +18,7 @@ from bayplan.analysis.simulation.results.run_format import End, JsonStruct, Pree
 FORMAT = "bayplan comparison v1"
 
 
-class Change(StrEnum):
+class ChangeKind(StrEnum):
     """What can have changed for a pod, the gravest first."""
 
     PLACED = "placed"
@@ -100,7 +100,7 @@ class PodChange(JsonStruct):
     owner: str
     class_name: str
     priority: int
-    changed: list[Change]
+    changed: list[ChangeKind]
     base: Fate
     in_run: Fate
     bound_later: float | None
@@ -140,20 +140,20 @@ class PodDifference(JsonStruct):
     only_in_run: list[LonePod]
 
 
-class PreemptionDifference(JsonStruct):
+class ChangedPreemption(JsonStruct):
     in_both: int
     only_in_base: list[PreemptionHead]
     only_in_run: list[PreemptionHead]
 
 
-class Difference(JsonStruct):
+class RunDifference(JsonStruct):
     """A run against the base; both are positions among the runs."""
 
     base: int
     run: int
     summary: SummaryDifference
     pods: PodDifference
-    preemptions: PreemptionDifference
+    preemptions: ChangedPreemption
 
 
 class Comparison(JsonStruct, tag_field="format", tag=FORMAT):
@@ -161,7 +161,7 @@ class Comparison(JsonStruct, tag_field="format", tag=FORMAT):
     warnings: list[str]  # why the runs may not be comparable
     runs: list[ComparedRun]
     classes: list[ComparedClass]
-    differences: list[Difference]  # one for each run but the first
+    differences: list[RunDifference]  # one for each run but the first
 
 
 class ComparedRuns(Shown, JsonStruct, tag_field="format", tag=RUNS_FORMAT):
@@ -175,7 +175,7 @@ class ComparedRuns(Shown, JsonStruct, tag_field="format", tag=RUNS_FORMAT):
         return self.comparison.warnings
 
     @property
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[RunDifference]:
         return self.comparison.differences
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bayplan.analysis.simulation.results.run_format import PodRow, Preemption, Run
+from bayplan.analysis.simulation.results.run_format import PodRow, RecordedPreemption, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def match_preemptions(base: Run, run: Run, pods: Matching) -> Matching:
     )
 
 
-def _who(preemption: Preemption, pod_at: Callable[[str, float], Hashable]) -> Hashable:
+def _who(preemption: RecordedPreemption, pod_at: Callable[[str, float], Hashable]) -> Hashable:
     victims = frozenset(pod_at(victim.pod, preemption.t) for victim in preemption.victims)
     return pod_at(preemption.preemptor, preemption.t), victims
 

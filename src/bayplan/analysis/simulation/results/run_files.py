@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from bayplan.analysis.simulation.results.run_format import FORMAT, Run, Series
+from bayplan.analysis.simulation.results.run_format import FORMAT, ClusterSeries, Run
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.json_documents import JsonError, as_text, parse_json
 
@@ -91,7 +91,7 @@ def _decode(document: Any, kind: type[T]) -> T:
     return msgspec.convert(document, kind)
 
 
-def _uneven(series: Series) -> Iterator[tuple[str, str]]:
+def _uneven(series: ClusterSeries) -> Iterator[tuple[str, str]]:
     """Columns of the series that do not fit its times."""
     columns: dict[str, Sequence[float]] = {
         **{f"queue.{place}": lengths for place, lengths in series.queue.items()},

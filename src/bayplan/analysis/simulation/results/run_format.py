@@ -37,7 +37,7 @@ class End(StrEnum):
     PREEMPTED = "preempted"
 
 
-class Cause(StrEnum):
+class EvictionCause(StrEnum):
     """Why a pod was evicted."""
 
     PREEMPTION = "preemption"
@@ -60,7 +60,7 @@ class PodRow(JsonStruct, kw_only=True, gc=False):
     end: End
     # Files of earlier versions lack these two.
     waiting: float | None = None  # from creation to the node; None if bound before the run began, or never
-    evicted: Cause | None = None
+    evicted: EvictionCause | None = None
     cpu: int
     memory: int
 
@@ -76,7 +76,7 @@ class NodeRow(JsonStruct):
     price: float = 0.0  # for an hour, as the pool says
 
 
-class Series(JsonStruct):
+class ClusterSeries(JsonStruct):
     """Figures of the whole cluster: a value of each for every time in `t`."""
 
     t: list[float]
@@ -129,7 +129,7 @@ class Criterion(JsonStruct):
     kept: list[str]
 
 
-class Record(JsonStruct):
+class PreemptionDetails(JsonStruct):
     """What was tried, and how the node was chosen."""
 
     candidates: list[Candidate]
@@ -159,10 +159,10 @@ class PreemptionHead(JsonStruct):
         return list(dict.fromkeys(budget for victim in self.victims for budget in victim.breaks))
 
 
-class Preemption(PreemptionHead):
+class RecordedPreemption(PreemptionHead):
     """A preemption with its record, which is long; only the first ones of a run have one."""
 
-    record: Record | None
+    record: PreemptionDetails | None
 
     def without_record(self) -> PreemptionHead:
         return PreemptionHead(self.t, self.preemptor, self.priority, self.node, self.victims, self.decided)
@@ -267,7 +267,7 @@ Summary = SummaryOf[Waits]
 # ---------------------------------------------------------------- the whole
 
 
-class PendingPods(JsonStruct):
+class PendingAtEnd(JsonStruct):
     """Pods without a node at the end, and why the scheduler last refused them; "" if it never tried."""
 
     message: str
@@ -307,13 +307,13 @@ class Run(JsonStruct, tag_field="format", tag=FORMAT):
     partial: bool
     classes: dict[str, int]  # with their priorities, the most important first
     summary: Summary
-    series: Series
+    series: ClusterSeries
     nodes: list[NodeRow]
     pods: list[PodRow]
-    preemptions: list[Preemption]
+    preemptions: list[RecordedPreemption]
     chains: list[Chain]
     loops: list[Loop]
-    waiting: list[PendingPods]
+    waiting: list[PendingAtEnd]
     notes: list[Note]
     fidelity: Fidelity | None = None  # of runs that play a recording again
     wakeups: str = "upstream"  # which changes brought rejected pods back: those of kube-scheduler, or "complete"

@@ -11,14 +11,14 @@ import numpy as np
 from bayplan.analysis.simulation.recording.pod_ledger import PodLedger
 from bayplan.analysis.simulation.recording.preemption_log import LoggedPreemption
 from bayplan.analysis.simulation.results.run_format import (
-    Cause,
+    ClusterSeries,
     End,
+    EvictionCause,
     Fragmentation,
     NodeRow,
     PodFigures,
     PodRow,
     PoolFigures,
-    Series,
     Summary,
     Waits,
 )
@@ -28,7 +28,7 @@ SECONDS_PER_HOUR = 3_600
 
 def summarize(
     ledger: PodLedger,
-    series: Series,
+    series: ClusterSeries,
     preemptions: Sequence[LoggedPreemption],
     classes: Mapping[str, int],
     nodes: Sequence[NodeRow] = (),
@@ -38,7 +38,7 @@ def summarize(
     pools = _pool_figures(nodes, seconds)
     evictions = Counter(pod.evicted for pod in ledger.pods if pod.evicted is not None)
     return Summary(
-        pods=_pod_figures(ledger.pods, evictions[Cause.PREEMPTION]),
+        pods=_pod_figures(ledger.pods, evictions[EvictionCause.PREEMPTION]),
         waiting=_waiting(ledger.pods, classes),
         evictions={str(cause): number for cause, number in sorted(evictions.items())},
         evictions_by_preemptor=_evictions_by_preemptor(ledger, preemptions),

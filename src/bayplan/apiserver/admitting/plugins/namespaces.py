@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bayplan.apiserver.admitting.cluster import NAMESPACES, ClusterView
 from bayplan.apiserver.schema.resources import Resource
-from bayplan.store.errors import Cause, Forbidden, NotFound
+from bayplan.store.errors import Forbidden, NotFound, StatusCause
 
 
 def check_namespace(resource: Resource, namespace: str, name: str, cluster: ClusterView) -> None:
@@ -20,5 +20,5 @@ def check_namespace(resource: Resource, namespace: str, name: str, cluster: Clus
     ended = found.get("status", {}).get("phase") == "Terminating" or "deletionTimestamp" in found["metadata"]
     if ended:
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
-        cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
+        cause = StatusCause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
         raise Forbidden.because(resource, name, why, [cause])

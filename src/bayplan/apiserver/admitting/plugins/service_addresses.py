@@ -22,7 +22,7 @@ from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.admitting.validation.services import check_cluster_addresses
-from bayplan.store.errors import INVALID, Cause, field_cause
+from bayplan.store.errors import INVALID, StatusCause, field_cause
 
 SERVICE_RANGE = IPv4Network("10.96.0.0/12")
 # The lower part of each range is left to those who ask for a certain address.
@@ -35,7 +35,7 @@ _NOT_CONFIGURED = "not configured on this cluster"
 _TAKEN = "provided IP is already allocated"
 
 
-def allocate(service: Document, old: Document | None, cluster: ClusterView) -> list[Cause]:
+def allocate(service: Document, old: Document | None, cluster: ClusterView) -> list[StatusCause]:
     """Gives the service what it lacks; what it asks for and cannot have is returned."""
     spec = service["spec"]
     if spec["type"] == EXTERNAL_NAME:
@@ -84,7 +84,9 @@ def _settle_families(spec: Document, faults: Faults) -> None:
     spec.setdefault("ipFamilyPolicy", _SINGLE)
 
 
-def _allocate_address(spec: Document, taken: set[str | None], standing: str | None, metadata: Document) -> list[Cause]:
+def _allocate_address(
+    spec: Document, taken: set[str | None], standing: str | None, metadata: Document
+) -> list[StatusCause]:
     wanted = spec.get("clusterIP") or next(iter(spec.get("clusterIPs", ())), "")
     if not wanted:
         wanted = _free_address(taken)
@@ -123,7 +125,7 @@ def _needs_node_ports(spec: Document) -> bool:
     return kind == NODE_PORT or (kind == LOAD_BALANCER and bool(spec.get("allocateLoadBalancerNodePorts", True)))
 
 
-def _allocate_ports(spec: Document, others: list[Document]) -> list[Cause]:
+def _allocate_ports(spec: Document, others: list[Document]) -> list[StatusCause]:
     taken = _node_ports(others)
     asked = {port["nodePort"]: port["protocol"] for port in spec.get("ports", ()) if port.get("nodePort")}
     for position, port in enumerate(spec.get("ports", ())):

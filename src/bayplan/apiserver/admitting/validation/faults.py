@@ -21,7 +21,7 @@ from bayplan.store.errors import (
     TOO_LONG,
     TOO_MANY,
     UNSUPPORTED,
-    Cause,
+    StatusCause,
     field_cause,
 )
 
@@ -30,11 +30,11 @@ NEGATIVE = "must be greater than or equal to 0"
 NOT_POSITIVE = "must be greater than zero"
 
 
-class Faults(list[Cause]):
+class Faults(list[StatusCause]):
     """The faults found so far."""
 
     def required(self, path: Path, text: str = "") -> None:
-        self.append(Cause(REQUIRED, f"Required value: {text}" if text else "Required value", path))
+        self.append(StatusCause(REQUIRED, f"Required value: {text}" if text else "Required value", path))
 
     def invalid(self, path: Path, value: Any, text: str) -> None:
         self.append(field_cause(INVALID, path, f"{shown(value)}: {text}" if text else shown(value)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from bayplan.apiserver.admitting.defaults.extending import default_mutating_webhooks, default_validating_webhooks
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.policies.webhooks import check_webhooks
 from bayplan.apiserver.tables.api_policies import WEBHOOK_CONFIGURATIONS
 
@@ -16,7 +16,7 @@ VALIDATING_WEBHOOKS = Kind(
     "ValidatingWebhookConfiguration",
     defaults=default_validating_webhooks,
     check=check_webhooks,
-    steps=(Step.NEW,),
+    steps=(ChangeCheck.NEW,),
     watched=("webhooks",),
     without_effect=_NOT_CALLED,
     printer=WEBHOOK_CONFIGURATIONS,
@@ -26,7 +26,7 @@ MUTATING_WEBHOOKS = Kind(
     "MutatingWebhookConfiguration",
     defaults=default_mutating_webhooks,
     check=check_webhooks,
-    steps=(Step.NEW,),
+    steps=(ChangeCheck.NEW,),
     watched=("webhooks",),
     without_effect=_NOT_CALLED,
     printer=WEBHOOK_CONFIGURATIONS,

@@ -12,7 +12,7 @@ from bayplan.apiserver.admitting.validation.workloads import (
     check_stateful_set_update,
 )
 from bayplan.apiserver.admitting.warnings.pods import warn_of_template
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.statuses.workloads import completed_counts
 from bayplan.apiserver.tables.workloads import CONTROLLER_REVISIONS, STATEFUL_SETS
 
@@ -34,6 +34,6 @@ CONTROLLER_REVISION = Kind(
     "ControllerRevision",
     check=check_controller_revision,
     check_update=check_controller_revision_update,
-    steps=(Step.METADATA, Step.UPDATE),
+    steps=(ChangeCheck.METADATA, ChangeCheck.UPDATE),
     printer=CONTROLLER_REVISIONS,
 )

@@ -12,7 +12,7 @@ from bayplan.apiserver.admitting.validation.batch import (
 )
 from bayplan.apiserver.admitting.validation.job_statuses import check_job_status
 from bayplan.apiserver.admitting.warnings.pods import warn_of_template
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, number
 from bayplan.apiserver.statuses.workloads import completed_job
 from bayplan.apiserver.tables.workloads import CRON_JOBS, JOBS
@@ -41,7 +41,7 @@ JOB = Kind(
     on_create=_create_job,
     check=check_job,
     check_update=check_job_update,
-    steps=(Step.UPDATE,),
+    steps=(ChangeCheck.UPDATE,),
     subresources={"status": check_job_status},
     watched=("spec",),
     warn=warn_of_template("spec", "template"),

@@ -10,7 +10,7 @@ from bayplan.apiserver.admitting.validation.core import (
     check_secret_update,
 )
 from bayplan.apiserver.admitting.warnings.secrets import warn_of_secret
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, fields
 from bayplan.apiserver.tables.cluster import SERVICE_ACCOUNTS
 from bayplan.apiserver.tables.configuration import CONFIG_MAPS, SECRETS
@@ -20,7 +20,7 @@ CONFIG_MAP = Kind(
     "ConfigMap",
     check=check_config_map,
     check_update=check_config_map_update,
-    steps=(Step.METADATA, Step.UPDATE, Step.NEW),
+    steps=(ChangeCheck.METADATA, ChangeCheck.UPDATE, ChangeCheck.NEW),
     printer=CONFIG_MAPS,
 )
 SECRET = Kind(
@@ -30,8 +30,8 @@ SECRET = Kind(
     check=check_secret,
     warn=warn_of_secret,
     check_update=check_secret_update,
-    steps=(Step.METADATA, Step.UPDATE, Step.NEW),
+    steps=(ChangeCheck.METADATA, ChangeCheck.UPDATE, ChangeCheck.NEW),
     printer=SECRETS,
     selectable=SelectableFields({**METADATA, **fields("type")}),
 )
-SERVICE_ACCOUNT = Kind("v1", "ServiceAccount", steps=(Step.METADATA, Step.NEW), printer=SERVICE_ACCOUNTS)
+SERVICE_ACCOUNT = Kind("v1", "ServiceAccount", steps=(ChangeCheck.METADATA, ChangeCheck.NEW), printer=SERVICE_ACCOUNTS)

@@ -14,7 +14,7 @@ from bayplan.apiserver.admitting.validation.core import (
     check_node_update,
 )
 from bayplan.apiserver.admitting.validation.names import label_faults
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.selecting.selectable_fields import NAME_ONLY, SelectableFields, fields, flag
 from bayplan.apiserver.tables.cluster import COMPONENT_STATUSES, NAMESPACES, NODES
 
@@ -44,7 +44,7 @@ NODE = Kind(
     defaults=default_node,
     check=check_node,
     check_update=check_node_update,
-    steps=(Step.NEW, Step.METADATA, Step.UPDATE),
+    steps=(ChangeCheck.NEW, ChangeCheck.METADATA, ChangeCheck.UPDATE),
     subresources={"status": check_node_update},
     on_status=_drop_config,
     resets_status=False,
@@ -58,7 +58,7 @@ NAMESPACE = Kind(
     on_create=_create_namespace,
     on_update=_keep_finalizers,
     check=check_namespace,
-    steps=(Step.NEW, Step.METADATA),
+    steps=(ChangeCheck.NEW, ChangeCheck.METADATA),
     subresources={"status": check_namespace_status},
     name_rule=label_faults,
     printer=NAMESPACES,

@@ -9,7 +9,7 @@ from bayplan.apiserver.admitting.validation.core import (
     check_quota_status,
     check_quota_update,
 )
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.tables.configuration import RESOURCE_QUOTAS
 
 RESOURCE_QUOTA = Kind(
@@ -25,6 +25,6 @@ LIMIT_RANGE = Kind(
     "LimitRange",
     defaults=default_limit_range,
     check=check_limit_range,
-    steps=(Step.NEW,),
+    steps=(ChangeCheck.NEW,),
     created_by_update=True,
 )

@@ -11,7 +11,7 @@ from bayplan.apiserver.admitting.validation.endpoint_slices import check_endpoin
 from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.services import check_service, check_service_status, check_service_update
 from bayplan.apiserver.admitting.warnings.services import warn_of_service
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, fields
 from bayplan.apiserver.tables.networking import ENDPOINTS, SERVICES
@@ -43,7 +43,7 @@ ENDPOINTS_OF_SERVICE = Kind(
     "Endpoints",
     defaults=default_endpoints,
     check=check_endpoints,
-    steps=(Step.METADATA, Step.NEW),
+    steps=(ChangeCheck.METADATA, ChangeCheck.NEW),
     created_by_update=True,
     printer=ENDPOINTS,
 )

@@ -17,7 +17,7 @@ from bayplan.apiserver.admitting.validation.volumes import (
     check_volume_update,
 )
 from bayplan.apiserver.admitting.warnings.volumes import warn_of_claim, warn_of_volume
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.kinds.finalizers import protect
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.tables.storage import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
@@ -89,7 +89,7 @@ PERSISTENT_VOLUME = Kind(
     on_status=_keep_phase_time,
     check=check_volume,
     check_update=check_volume_update,
-    steps=(Step.NEW, Step.NEW, Step.UPDATE),
+    steps=(ChangeCheck.NEW, ChangeCheck.NEW, ChangeCheck.UPDATE),
     warn=warn_of_volume,
     printer=PERSISTENT_VOLUMES,
 )

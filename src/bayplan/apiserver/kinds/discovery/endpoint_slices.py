@@ -10,7 +10,7 @@ from bayplan.apiserver.admitting.validation.endpoint_slices import (
     check_endpoint_slice,
     check_endpoint_slice_update,
 )
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.tables.networking import ENDPOINT_SLICES
 
 
@@ -25,7 +25,7 @@ ENDPOINT_SLICE = Kind(
     defaults=default_endpoint_slice,
     check=check_endpoint_slice,
     check_update=check_endpoint_slice_update,
-    steps=(Step.METADATA, Step.UPDATE),
+    steps=(ChangeCheck.METADATA, ChangeCheck.UPDATE),
     warn=_warn,
     watched=("addressType", "endpoints", "ports"),
     watched_metadata=("labels",),

@@ -8,7 +8,7 @@ from typing import Final
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.validation.events import check_core_event, check_new_event, check_new_event_update
 from bayplan.apiserver.admitting.validation.names import path_segment_faults
-from bayplan.apiserver.kinds.contract import Kind, Step, StorageForm
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind, StorageForm
 from bayplan.apiserver.selecting.selectable_fields import METADATA, Getter, SelectableFields, at, fields
 from bayplan.apiserver.tables.events import EVENTS
 
@@ -77,7 +77,7 @@ EVENT = Kind(
     "Event",
     check=check_new_event,
     check_update=check_new_event_update,
-    steps=(Step.UPDATE, Step.METADATA),
+    steps=(ChangeCheck.UPDATE, ChangeCheck.METADATA),
     name_rule=path_segment_faults,
     created_by_update=True,
     printer=EVENTS,

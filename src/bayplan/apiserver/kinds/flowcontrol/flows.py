@@ -6,7 +6,7 @@ from typing import Final
 
 from bayplan.apiserver.admitting.defaults.extending import default_flow_schema, default_priority_level
 from bayplan.apiserver.admitting.validation.flowcontrol import check_flow_schema, check_priority_level
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.tables.api_policies import FLOW_SCHEMAS, PRIORITY_LEVELS
 
 _NO_LIMITS: Final = "requests are answered in the order in which they come"
@@ -17,7 +17,7 @@ FLOW_SCHEMA = Kind(
     without_effect=_NO_LIMITS,
     defaults=default_flow_schema,
     check=check_flow_schema,
-    steps=(Step.NEW,),
+    steps=(ChangeCheck.NEW,),
     watched=("spec",),
     printer=FLOW_SCHEMAS,
 )
@@ -27,7 +27,7 @@ PRIORITY_LEVEL = Kind(
     without_effect=_NO_LIMITS,
     defaults=default_priority_level,
     check=check_priority_level,
-    steps=(Step.NEW,),
+    steps=(ChangeCheck.NEW,),
     watched=("spec",),
     printer=PRIORITY_LEVELS,
 )

@@ -9,7 +9,7 @@ from bayplan.apiserver.admitting.validation.networking import (
     check_service_cidr,
     check_service_cidr_update,
 )
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.tables.networking import IP_ADDRESSES, SERVICE_CIDRS
 
 IP_ADDRESS = Kind(
@@ -17,7 +17,7 @@ IP_ADDRESS = Kind(
     "IPAddress",
     check=check_ip_address,
     check_update=check_ip_address_update,
-    steps=(Step.NEW, Step.METADATA, Step.UPDATE),
+    steps=(ChangeCheck.NEW, ChangeCheck.METADATA, ChangeCheck.UPDATE),
     name_rule=address_faults,
     printer=IP_ADDRESSES,
 )

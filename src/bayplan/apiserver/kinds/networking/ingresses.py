@@ -13,7 +13,7 @@ from bayplan.apiserver.admitting.validation.networking import (
     check_ingress_class,
     check_ingress_class_update,
 )
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.tables.networking import INGRESS_CLASSES, INGRESSES
 
@@ -45,7 +45,7 @@ INGRESS_CLASS = Kind(
     defaults=default_ingress_class,
     check=check_ingress_class,
     check_update=check_ingress_class_update,
-    steps=(Step.METADATA, Step.UPDATE, Step.NEW),
+    steps=(ChangeCheck.METADATA, ChangeCheck.UPDATE, ChangeCheck.NEW),
     watched=("spec",),
     printer=INGRESS_CLASSES,
 )

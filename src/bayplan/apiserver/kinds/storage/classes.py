@@ -10,7 +10,7 @@ from bayplan.apiserver.admitting.validation.storage import (
     check_storage_class,
     check_storage_class_update,
 )
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.kinds.finalizers import protect
 from bayplan.apiserver.tables.storage import STORAGE_CLASSES, VOLUME_ATTRIBUTES_CLASSES
 from bayplan.model.well_known import VAC_PROTECTION
@@ -26,7 +26,7 @@ STORAGE_CLASS = Kind(
     defaults=default_storage_class,
     check=check_storage_class,
     check_update=check_storage_class_update,
-    steps=(Step.NEW, Step.METADATA, Step.UPDATE),
+    steps=(ChangeCheck.NEW, ChangeCheck.METADATA, ChangeCheck.UPDATE),
     printer=STORAGE_CLASSES,
 )
 VOLUME_ATTRIBUTES_CLASS = Kind(
@@ -35,6 +35,6 @@ VOLUME_ATTRIBUTES_CLASS = Kind(
     on_create=_protect_class,
     check=check_attributes_class,
     check_update=check_attributes_class_update,
-    steps=(Step.METADATA, Step.UPDATE, Step.NEW),
+    steps=(ChangeCheck.METADATA, ChangeCheck.UPDATE, ChangeCheck.NEW),
     printer=VOLUME_ATTRIBUTES_CLASSES,
 )

@@ -14,7 +14,7 @@ from bayplan.apiserver.admitting.validation.storage import (
     check_volume_attachment_update,
     warn_of_csi_driver,
 )
-from bayplan.apiserver.kinds.contract import Kind, Step
+from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.tables.storage import CSI_DRIVERS, CSI_NODES, VOLUME_ATTACHMENTS
 
 CSI_DRIVER = Kind(
@@ -34,7 +34,7 @@ CSI_NODE = Kind(
     "CSINode",
     check=check_csi_node,
     immutable=check_csi_node_update,
-    steps=(Step.NEW, Step.IMMUTABLE),
+    steps=(ChangeCheck.NEW, ChangeCheck.IMMUTABLE),
     update_needs_version=True,
     printer=CSI_NODES,
 )
@@ -43,7 +43,7 @@ CSI_STORAGE_CAPACITY = Kind(
     "CSIStorageCapacity",
     check=check_storage_capacity,
     immutable=check_storage_capacity_update,
-    steps=(Step.NEW, Step.METADATA, Step.IMMUTABLE),
+    steps=(ChangeCheck.NEW, ChangeCheck.METADATA, ChangeCheck.IMMUTABLE),
     update_needs_version=True,
 )
 VOLUME_ATTACHMENT = Kind(
@@ -51,7 +51,7 @@ VOLUME_ATTACHMENT = Kind(
     "VolumeAttachment",
     check=check_volume_attachment,
     immutable=check_volume_attachment_update,
-    steps=(Step.NEW, Step.IMMUTABLE),
+    steps=(ChangeCheck.NEW, ChangeCheck.IMMUTABLE),
     update_needs_version=True,
     printer=VOLUME_ATTACHMENTS,
 )

@@ -22,7 +22,14 @@ from bayplan.apiserver.patching.server_side_apply.field_sets import (
     union,
 )
 from bayplan.apiserver.patching.server_side_apply.list_items import Untypable
-from bayplan.apiserver.patching.server_side_apply.managed_fields import APPLY, UPDATE, Manager, Owners, Ownership, read
+from bayplan.apiserver.patching.server_side_apply.managed_fields import (
+    APPLY,
+    UPDATE,
+    FieldOwnership,
+    Manager,
+    Owners,
+    read,
+)
 from bayplan.apiserver.patching.server_side_apply.merging import merged, without_fields
 from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD
 from bayplan.apiserver.patching.server_side_apply.scopes import Scope
@@ -93,14 +100,14 @@ def _owners_before(request: _Request) -> Owners:
     if not fields:
         return owners
     who = Manager.of(_BEFORE_FIRST_APPLY, UPDATE, scope.api_version, scope.subresource)
-    return {who: Ownership(fields, scope.api_version, request.time)}
+    return {who: FieldOwnership(fields, scope.api_version, request.time)}
 
 
 def _applied(request: _Request, *, force: bool) -> tuple[_Document, Owners]:
     """The merged document and its owners; raises `Conflicts` unless forced."""
     scope, live, who = request.scope, request.live, request.manager
     last = request.owners.get(who)
-    mine = Ownership(
+    mine = FieldOwnership(
         scope.counting(fields_of(request.applied, scope.shape)), scope.api_version, last.time if last else ""
     )
     others = {manager: ownership for manager, ownership in request.owners.items() if manager != who}

@@ -15,14 +15,14 @@ from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD, SE
 from bayplan.apiserver.patching.server_side_apply.shapes import Shape
 
 
-class Comparison(NamedTuple):
+class FieldComparison(NamedTuple):
     changed: FieldSet
     """Added or modified."""
     removed: FieldSet
 
 
-def compare(old: dict[str, Any], new: dict[str, Any], shape: Shape) -> Comparison:
-    return Comparison({}, {}) if old is new else _compare_members(old, new, shape)
+def compare(old: dict[str, Any], new: dict[str, Any], shape: Shape) -> FieldComparison:
+    return FieldComparison({}, {}) if old is new else _compare_members(old, new, shape)
 
 
 def everything_in(value: Any, shape: Shape) -> FieldSet:
@@ -60,7 +60,7 @@ def _by_element(items: Sequence[Any], element_of: Callable[[Any], str]) -> dict[
     return found
 
 
-def _compare_members(old: dict[str, Any], new: dict[str, Any], shape: Shape) -> Comparison:
+def _compare_members(old: dict[str, Any], new: dict[str, Any], shape: Shape) -> FieldComparison:
     changed: FieldSet = {}
     removed: FieldSet = {}
     for name, value in new.items():
@@ -75,7 +75,7 @@ def _compare_members(old: dict[str, Any], new: dict[str, Any], shape: Shape) -> 
             inner = shape.owned_member(name)
             if inner is not None:
                 _note(FIELD + name, before, None, inner, changed, removed)
-    return Comparison(in_order(changed), in_order(removed))
+    return FieldComparison(in_order(changed), in_order(removed))
 
 
 def _note(element: str, old: Any, new: Any, shape: Shape, changed: FieldSet, removed: FieldSet) -> None:
@@ -106,7 +106,7 @@ def _below_null(node: FieldSet) -> FieldSet:
     return {element: below for element, below in node.items() if element != SELF}
 
 
-def _compare_values(old: Any, new: Any, shape: Shape) -> Comparison | None:
+def _compare_values(old: Any, new: Any, shape: Shape) -> FieldComparison | None:
     """Of two different values; None if they differ as a whole."""
     if isinstance(old, dict) and isinstance(new, dict) and shape.splits_by_name:
         return _compare_members(old, new, shape)
@@ -115,7 +115,7 @@ def _compare_values(old: Any, new: Any, shape: Shape) -> Comparison | None:
     return None
 
 
-def _compare_items(old: Sequence[Any], new: Sequence[Any], shape: Shape) -> Comparison:
+def _compare_items(old: Sequence[Any], new: Sequence[Any], shape: Shape) -> FieldComparison:
     element_of, inner = shape.element_of, shape.item
     old_items, new_items = _by_element(old, element_of), _by_element(new, element_of)
     changed: FieldSet = {}
@@ -132,7 +132,7 @@ def _compare_items(old: Sequence[Any], new: Sequence[Any], shape: Shape) -> Comp
     for element, before in old_items.items():
         if element not in new_items:
             removed[element] = everything_in(before[0], inner) if len(before) == 1 else LEAF
-    return Comparison(in_order(changed), in_order(removed))
+    return FieldComparison(in_order(changed), in_order(removed))
 
 
 def _note_duplicates(

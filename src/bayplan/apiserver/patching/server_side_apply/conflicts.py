@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bayplan.apiserver.patching.server_side_apply.field_sets import FieldSet, Path, difference, paths_of
 from bayplan.apiserver.patching.server_side_apply.managed_fields import Manager
 from bayplan.apiserver.patching.server_side_apply.path_elements import readable
-from bayplan.store.errors import Cause, Conflict
+from bayplan.store.errors import Conflict, StatusCause
 
 _REASON = "FieldManagerConflict"
 
@@ -28,7 +28,9 @@ class Conflicts(Exception):  # noqa: N818 - becomes a refusal only if nothing al
     def refusal(self) -> Conflict:
         managers = sorted(self.fields, key=lambda manager: manager.identifier)
         paths = {manager: [_text(path) for path in paths_of(self.fields[manager])] for manager in managers}
-        causes = [Cause(_REASON, f"conflict with {manager}", path) for manager in managers for path in paths[manager]]
+        causes = [
+            StatusCause(_REASON, f"conflict with {manager}", path) for manager in managers for path in paths[manager]
+        ]
         if len(causes) == 1:
             return Conflict(f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}", causes=causes)
         lines = [

@@ -39,17 +39,17 @@ class Manager(NamedTuple):
         return f"{text} using {self.api_version}" if self.operation == UPDATE else text
 
 
-class Ownership(NamedTuple):
+class FieldOwnership(NamedTuple):
     fields: FieldSet
     api_version: str
     time: str  # empty: unknown
     entry: dict[str, Any] | None = None  # as it is stored, if nothing changed since
 
-    def with_fields(self, fields: FieldSet) -> "Ownership":
+    def with_fields(self, fields: FieldSet) -> "FieldOwnership":
         return self if fields is self.fields else self._replace(fields=fields, entry=None)
 
 
-Owners = dict[Manager, Ownership]
+Owners = dict[Manager, FieldOwnership]
 
 
 def read(entries: Iterable[dict[str, Any]] | None) -> Owners:
@@ -58,7 +58,7 @@ def read(entries: Iterable[dict[str, Any]] | None) -> Owners:
     for entry in entries or ():
         version = entry["apiVersion"]
         manager = Manager.of(entry.get("manager", ""), entry["operation"], version, entry.get("subresource", ""))
-        owners[manager] = Ownership(entry.get("fieldsV1") or {}, version, entry.get("time", ""), entry)
+        owners[manager] = FieldOwnership(entry.get("fieldsV1") or {}, version, entry.get("time", ""), entry)
     return owners
 
 
@@ -87,7 +87,7 @@ def write(owners: Owners) -> list[dict[str, Any]]:
     return entries
 
 
-def _entry(manager: Manager, ownership: Ownership) -> dict[str, Any]:
+def _entry(manager: Manager, ownership: FieldOwnership) -> dict[str, Any]:
     entry: dict[str, Any] = {"manager": manager.name, "operation": manager.operation}
     entry["apiVersion"] = ownership.api_version
     if ownership.time:

@@ -7,7 +7,7 @@ server, the entry says nothing about when.
 from typing import Any
 
 from bayplan.apiserver.patching.server_side_apply.field_sets import Path, set_of_paths
-from bayplan.apiserver.patching.server_side_apply.managed_fields import UPDATE, Manager, Ownership, read, write
+from bayplan.apiserver.patching.server_side_apply.managed_fields import UPDATE, FieldOwnership, Manager, read, write
 from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD
 from bayplan.apiserver.patching.server_side_apply.tracking import released
 
@@ -22,5 +22,5 @@ def track_scaling(
     """The entries after a write to the scale that changed the number of replicas."""
     fields = set_of_paths(path)
     owners = released(read(entries), fields)
-    owners[Manager.of(manager, UPDATE, api_version, SCALE)] = Ownership(fields, api_version, "")
+    owners[Manager.of(manager, UPDATE, api_version, SCALE)] = FieldOwnership(fields, api_version, "")
     return write(owners)

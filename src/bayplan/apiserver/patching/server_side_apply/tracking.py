@@ -12,9 +12,9 @@ from bayplan.apiserver.patching.server_side_apply.field_sets import FieldSet, di
 from bayplan.apiserver.patching.server_side_apply.list_items import Untypable
 from bayplan.apiserver.patching.server_side_apply.managed_fields import (
     UPDATE,
+    FieldOwnership,
     Manager,
     Owners,
-    Ownership,
     read,
     read_foreign,
     write,
@@ -43,7 +43,7 @@ def track(scope: Scope, live: _Document | None, new: _Document, manager: str, no
     if changed:
         who = Manager.of(manager, UPDATE, scope.api_version, scope.subresource)
         fields = union(owners[who].fields, changed) if who in owners else changed
-        owners[who] = Ownership(fields, scope.api_version, format_time(now))
+        owners[who] = FieldOwnership(fields, scope.api_version, format_time(now))
     return with_owners(new, _capped(owners))
 
 
@@ -99,7 +99,7 @@ def _capped(owners: Owners) -> Owners:
         if bucket not in result:
             result[bucket] = result.pop(first_of_version[version])
         merged = union(owners[manager].fields, result[bucket].fields)
-        result[bucket] = Ownership(merged, version, owners[manager].time)
+        result[bucket] = FieldOwnership(merged, version, owners[manager].time)
         if manager != bucket:
             del result[manager]
         excess -= 1

@@ -22,10 +22,10 @@ from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import DynamicResourcesArgs
 from bayplan.core.framework.contract import (
     SKIP,
+    AssumedPod,
     Failure,
     GroupFailure,
     Pending,
-    Placement,
     PostFiltered,
     PreFiltered,
     Reads,
@@ -58,7 +58,7 @@ from bayplan.core.plugins.dynamic_resources.findings import (
     CANNOT_ALLOCATE,
     FAILED,
     INVALID_POOLS,
-    Findings,
+    PlanFindings,
     findings_of,
 )
 from bayplan.core.plugins.dynamic_resources.hints import (
@@ -189,7 +189,7 @@ class DynamicResources:
             codes[here] = NOT_AVAILABLE | (state.unavailable[here] << CLAIM_BITS)
         return codes[rows]
 
-    def _look(self, plan: Plan, view: View, rows: RowArray) -> Findings:
+    def _look(self, plan: Plan, view: View, rows: RowArray) -> PlanFindings:
         inventory = view.objects.devices
         found = findings_of(inventory, view.nodes, plan)
         found.look(inventory, view.nodes, plan, rows)
@@ -277,11 +277,11 @@ class DynamicResources:
     def pre_bind_pre_flight(self, pod: PodInfo) -> bool:
         return pod.claims is not None
 
-    def pre_bind(self, pod: PodInfo, view: View, placement: Placement) -> Status | Pending:
+    def pre_bind(self, pod: PodInfo, view: View, placement: AssumedPod) -> Status | Pending:
         """Wait until the devices are ready; most are at once."""
         return wait_for_devices(pod, view, placement, self.binding_timeout_ns) if self.waits_for_devices else SUCCESS
 
-    def unreserve(self, pod: PodInfo, view: View, placement: Placement) -> list[ReleaseClaim]:  # noqa: ARG002
+    def unreserve(self, pod: PodInfo, view: View, placement: AssumedPod) -> list[ReleaseClaim]:  # noqa: ARG002
         """Take the pod off the users of its claims. Devices stay with a claim until they are needed elsewhere."""
         own = {object_key(obj) for obj in placement.written if _is_for_pod_alone(obj)}
         keys = map("/".join, places_to_release(pod, placement))

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bayplan.core.columns.device_pools import Pool, PoolError, node_matches, pools_of_node
+from bayplan.core.columns.device_pools import DevicePool, PoolError, node_matches, pools_of_node
 from bayplan.core.columns.devices import Amounts, DeviceEntry, DeviceId, Inventory, PoolId, SelectorFailure
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.plugins.dynamic_resources.capacity import CapacityError, consumption, has_capacity
 from bayplan.core.plugins.dynamic_resources.constraints import Constraint, constraint_of
-from bayplan.core.plugins.dynamic_resources.requests import ClaimPlan, Plan, Request, expressions_of
+from bayplan.core.plugins.dynamic_resources.requests import ClaimPlan, Plan, RequestPlan, expressions_of
 from bayplan.model.quantity import parse_quantity
 from bayplan.model.resource_claims import ALL_DEVICES, EXACT_COUNT, DeviceTaint, DeviceToleration
 
@@ -50,7 +50,7 @@ class _TooManyError(Exception):
 class Chosen:
     """One device for one request."""
 
-    request: Request
+    request: RequestPlan
     entry: DeviceEntry
     consumed: Amounts | None  # of a device that is shared
 
@@ -68,10 +68,10 @@ class _Task:
     """A request with what was found out about it for this node."""
 
     claim: int
-    request: Request
+    request: RequestPlan
     count: int
     is_all: bool
-    all_devices: list[tuple[DeviceEntry, Pool]]
+    all_devices: list[tuple[DeviceEntry, DevicePool]]
     class_selectors: tuple[str | None, ...]
     selectable: dict[DeviceId, bool]
 
@@ -86,8 +86,8 @@ class Search:
         self._nodes = nodes
         self._row = row
         self._plan = plan
-        self._pools: list[Pool] = []
-        self._places: list[tuple[DeviceEntry, Pool]] = []
+        self._pools: list[DevicePool] = []
+        self._places: list[tuple[DeviceEntry, DevicePool]] = []
         self._tasks: list[list[list[_Task]]] = []  # by claim, request and alternative
         self._constraints: list[list[Constraint]] = []
         self._allocating: dict[DeviceId, set[int]] = {}
@@ -144,7 +144,7 @@ class Search:
             constraints.append(constraint)
         self._constraints.append(constraints)
 
-    def _check_gates(self, position: int, alternatives: tuple[Request, ...]) -> None:
+    def _check_gates(self, position: int, alternatives: tuple[RequestPlan, ...]) -> None:
         """Raises AllocationError for what belongs to a feature that is off."""
         if self._gates.dra_consumable_capacity or self._gates.allocates_as_before:
             return
@@ -154,7 +154,7 @@ class Search:
                 what = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
                 raise AllocationError(f", {kind} {request.name}: {what}", position)
 
-    def _task(self, position: int, request: Request) -> _Task:
+    def _task(self, position: int, request: RequestPlan) -> _Task:
         for place, expression in enumerate(request.selectors):
             if expression is None:
                 what = "CEL expression empty (unsupported selector type?)"
@@ -177,8 +177,8 @@ class Search:
             task.count = len(task.all_devices)
         return task
 
-    def _all_devices(self, task: _Task) -> list[tuple[DeviceEntry, Pool]]:
-        found: list[tuple[DeviceEntry, Pool]] = []
+    def _all_devices(self, task: _Task) -> list[tuple[DeviceEntry, DevicePool]]:
+        found: list[tuple[DeviceEntry, DevicePool]] = []
         for pool in self._pools:
             if pool.is_incomplete or pool.is_invalid:
                 state = "being updated" if pool.is_incomplete else "invalid"
@@ -256,7 +256,7 @@ class Search:
     def _next_device(self, claim: int, request: int, task: _Task, device: int, place: int) -> Callable[[], bool]:
         return lambda: self._from_device(claim, request, task, device + 1, place + 1)
 
-    def _try(self, task: _Task, entry: DeviceEntry, pool: Pool, go_on: Callable[[], bool]) -> bool:
+    def _try(self, task: _Task, entry: DeviceEntry, pool: DevicePool, go_on: Callable[[], bool]) -> bool:
         """Take the device and see whether the rest works out; give it back if not."""
         undo = self._take(task, entry, pool)
         if undo is None:
@@ -329,7 +329,7 @@ class Search:
             text = f", request {task.request.name}: checking capacity for device {device}: {problem}"
             raise AllocationError(text, task.claim) from problem
 
-    def _take(self, task: _Task, entry: DeviceEntry, pool: Pool) -> list[Callable[[], None]] | None:
+    def _take(self, task: _Task, entry: DeviceEntry, pool: DevicePool) -> list[Callable[[], None]] | None:
         """Mark the device as taken: what undoes it, or None when it cannot be had."""
         undo: list[Callable[[], None]] = []
         if self._reserve(task, entry, pool, undo):
@@ -338,7 +338,7 @@ class Search:
             step()
         return None
 
-    def _reserve(self, task: _Task, entry: DeviceEntry, pool: Pool, undo: list[Callable[[], None]]) -> bool:
+    def _reserve(self, task: _Task, entry: DeviceEntry, pool: DevicePool, undo: list[Callable[[], None]]) -> bool:
         request, claim, device_id = task.request, task.claim, entry.id
         is_shared = bool(entry.device.allow_multiple_allocations)
         if request.is_admin:
@@ -397,14 +397,14 @@ class Search:
 
     # ---------------------------------------------------------------- counters that devices of a pool share
 
-    def _use_counters(self, entry: DeviceEntry, pool: Pool, sign: int) -> None:
+    def _use_counters(self, entry: DeviceEntry, pool: DevicePool, sign: int) -> None:
         using = self._using.setdefault(pool.id, {})
         for consumption_of_set in entry.device.consumes_counters:
             amounts = using.setdefault(consumption_of_set.counter_set, {})
             for name, counter in consumption_of_set.counters.items():
                 amounts[name] = amounts.get(name, 0) + sign * parse_quantity(counter.value)
 
-    def _counters_suffice(self, pool: Pool) -> bool:
+    def _counters_suffice(self, pool: DevicePool) -> bool:
         available = self._available.get(pool.id)
         if available is None:
             available = self._available[pool.id] = counters_left(pool, self._inventory)
@@ -416,7 +416,7 @@ class Search:
         )
 
 
-def counters_left(pool: Pool, inventory: Inventory) -> dict[str, Amounts]:
+def counters_left(pool: DevicePool, inventory: Inventory) -> dict[str, Amounts]:
     """What the pool's devices that are in use leave of the counters that its devices share."""
     available = {name: dict(amounts) for name, amounts in pool.counter_sets.items()}
     for entry in (*pool.entries, *pool.elsewhere):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from bayplan.core.actions import Emit
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import Pending, Placement
+from bayplan.core.framework.contract import AssumedPod, Pending
 from bayplan.core.framework.verdict import SUCCESS, Code, Status
 from bayplan.core.plugins.dynamic_resources.claims import ClaimError, claim_name, claims_of
 from bayplan.core.snapshot import NamespacedName, Objects, View
@@ -31,7 +31,7 @@ class DeviceBindingError(Exception):
     """Why devices will not be ready."""
 
 
-def wait_for_devices(pod: PodInfo, view: View, placement: Placement, timeout_ns: int) -> Status | Pending:
+def wait_for_devices(pod: PodInfo, view: View, placement: AssumedPod, timeout_ns: int) -> Status | Pending:
     """Looks from time to time, whatever happens to the claims in between."""
     until = placement.asked_at + timeout_ns
     try:
@@ -50,7 +50,7 @@ def wait_for_devices(pod: PodInfo, view: View, placement: Placement, timeout_ns:
     return Pending(until, look_at=min(placement.now + LOOK_EVERY_NS, until))
 
 
-def places_to_release(pod: PodInfo, placement: Placement) -> list[NamespacedName]:
+def places_to_release(pod: PodInfo, placement: AssumedPod) -> list[NamespacedName]:
     """The claims that were written for the pod; all it uses, if it has waited for their devices."""
     has_waited = placement.times_asked > 1
     return places_used_by(pod, placement.written) if has_waited else list(map(_place, _claims_among(placement.written)))

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from typing import TypeAlias
 
 from bayplan.core.columns.devices import DeviceEntry
-from bayplan.core.plugins.dynamic_resources.requests import Request
+from bayplan.core.plugins.dynamic_resources.requests import RequestPlan
 from bayplan.core.release import Release
 from bayplan.model.resource_claims import DeviceAttribute, DeviceConstraint
 
@@ -26,7 +26,7 @@ class Constraint(ABC):
         self._attribute = attribute
         self._count = 0
 
-    def add(self, request: Request, entry: DeviceEntry) -> bool:
+    def add(self, request: RequestPlan, entry: DeviceEntry) -> bool:
         """Take the device in, or refuse it; the first one is always welcome if it has the attribute."""
         if not self._concerns(request):
             return True
@@ -40,13 +40,13 @@ class Constraint(ABC):
         self._count += 1
         return True
 
-    def remove(self, request: Request) -> None:
+    def remove(self, request: RequestPlan) -> None:
         """The device taken in last goes out again."""
         if self._concerns(request):
             self._forget(request)
             self._count -= 1
 
-    def _concerns(self, request: Request) -> bool:
+    def _concerns(self, request: RequestPlan) -> bool:
         requests = self._requests
         return not requests or request.base_name in requests or request.full_name in requests
 
@@ -55,11 +55,11 @@ class Constraint(ABC):
         """Whether a further device may have this value; None is one of a type that cannot be compared."""
 
     @abstractmethod
-    def _remember(self, request: Request, value: Value | None) -> None:
+    def _remember(self, request: RequestPlan, value: Value | None) -> None:
         """A device with the value was taken in."""
 
     @abstractmethod
-    def _forget(self, request: Request) -> None:
+    def _forget(self, request: RequestPlan) -> None:
         """The last device of the request went out."""
 
 
@@ -73,10 +73,10 @@ class MatchAttribute(Constraint):
     def _accepts(self, value: Value | None) -> bool:
         return value is not None and value == self._value
 
-    def _remember(self, request: Request, value: Value | None) -> None:  # noqa: ARG002
+    def _remember(self, request: RequestPlan, value: Value | None) -> None:  # noqa: ARG002
         self._value = value
 
-    def _forget(self, request: Request) -> None:
+    def _forget(self, request: RequestPlan) -> None:
         pass  # the next device is compared with one that is still there, or sets the value itself
 
 
@@ -90,10 +90,10 @@ class DistinctAttribute(Constraint):
     def _accepts(self, value: Value | None) -> bool:
         return not self._values or (value is not None and value not in self._values.values())
 
-    def _remember(self, request: Request, value: Value | None) -> None:
+    def _remember(self, request: RequestPlan, value: Value | None) -> None:
         self._values[request.base_name] = value
 
-    def _forget(self, request: Request) -> None:
+    def _forget(self, request: RequestPlan) -> None:
         self._values.pop(request.base_name, None)
 
 
@@ -107,10 +107,10 @@ class DistinctDevices(Constraint):
     def _accepts(self, value: Value | None) -> bool:
         return value is not None and value not in self._values
 
-    def _remember(self, request: Request, value: Value | None) -> None:  # noqa: ARG002
+    def _remember(self, request: RequestPlan, value: Value | None) -> None:  # noqa: ARG002
         self._values.append(value)
 
-    def _forget(self, request: Request) -> None:  # noqa: ARG002
+    def _forget(self, request: RequestPlan) -> None:  # noqa: ARG002
         self._values.pop()
 
 

@@ -24,7 +24,7 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.plugins.dynamic_resources.allocation import RESULTS_MAX, hindered_by
 from bayplan.core.plugins.dynamic_resources.capacity import CapacityError, has_capacity
-from bayplan.core.plugins.dynamic_resources.requests import Plan, Request, expressions_of
+from bayplan.core.plugins.dynamic_resources.requests import Plan, RequestPlan, expressions_of
 from bayplan.model.resource_claims import EXACT_COUNT, Device
 
 #: What an alternative is worth in the score: the first of a list this much, each later one less by one.
@@ -34,7 +34,7 @@ REQUESTS_MAX = 6
 
 
 @dataclass(slots=True)
-class Counted:
+class CountedNodes:
     """What counting found."""
 
     decided: BoolArray  # (nodes,)
@@ -42,7 +42,7 @@ class Counted:
     scores: IntArray  # (nodes,) where it fits: worth of the alternatives
 
 
-def count_nodes(inventory: Inventory, nodes: NodeTable, plan: Plan) -> Counted | None:
+def count_nodes(inventory: Inventory, nodes: NodeTable, plan: Plan) -> CountedNodes | None:
     """None when the claims ask for something that cannot be counted."""
     requests = [alternatives for claim in plan.claims for alternatives in claim.requests]
     if not _is_countable(inventory, plan, requests):
@@ -68,10 +68,10 @@ def count_nodes(inventory: Inventory, nodes: NodeTable, plan: Plan) -> Counted |
         fits |= works
     if any(len(alternatives) > 1 for alternatives in requests[1:]):
         undecided |= fits
-    return Counted(~undecided, fits, scores)
+    return CountedNodes(~undecided, fits, scores)
 
 
-def _is_countable(inventory: Inventory, plan: Plan, requests: Sequence[tuple[Request, ...]]) -> bool:
+def _is_countable(inventory: Inventory, plan: Plan, requests: Sequence[tuple[RequestPlan, ...]]) -> bool:
     return (
         len(requests) <= REQUESTS_MAX
         and int(np.prod([len(alternatives) for alternatives in requests], dtype=np.int64)) <= COMBINATIONS_MAX
@@ -84,7 +84,7 @@ def _is_countable(inventory: Inventory, plan: Plan, requests: Sequence[tuple[Req
     )
 
 
-def _is_plain(inventory: Inventory, request: Request) -> bool:
+def _is_plain(inventory: Inventory, request: RequestPlan) -> bool:
     return (
         request.mode == EXACT_COUNT
         and request.count >= 0
@@ -95,12 +95,12 @@ def _is_plain(inventory: Inventory, request: Request) -> bool:
     )
 
 
-def _expressions(inventory: Inventory, request: Request) -> tuple[str, ...]:
+def _expressions(inventory: Inventory, request: RequestPlan) -> tuple[str, ...]:
     of_class = expressions_of(inventory.classes[request.class_name].spec.selectors)
     return tuple(expression for expression in (*of_class, *request.selectors) if expression is not None)
 
 
-def _usable(inventory: Inventory, request: Request) -> BoolArray:
+def _usable(inventory: Inventory, request: RequestPlan) -> BoolArray:
     """(contents,) devices whose taints are tolerated and whose own policy lets them be used as a whole."""
     key = ("usable", tuple((t.key, t.operator, t.value, t.effect) for t in request.tolerations))
     known: BoolArray | None = inventory.remembered.get(key)

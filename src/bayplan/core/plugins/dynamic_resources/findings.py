@@ -1,6 +1,6 @@
 """What is known of a pod's claims on every node, kept from pod to pod.
 
-All pods whose claims ask for the same share one `Findings`. All nodes are counted at once where that is possible;
+All pods whose claims ask for the same share one `PlanFindings`. All nodes are counted at once where that is possible;
 after that, and where counting cannot tell, a node is searched when somebody asks about it. When devices of a pool that
 belongs to one node change hands only that node is looked at again. It equals a search on every node at all times.
 Upstream: none, as it keeps nothing from pod to pod.
@@ -25,7 +25,7 @@ MANY_ROWS = 16
 KEPT_MAX = 64
 
 
-class Findings:
+class PlanFindings:
     """Verdicts and scores of one plan."""
 
     def __init__(self, nodes: NodeTable) -> None:
@@ -95,12 +95,12 @@ def score_of(found: Allocation) -> int:
     return sum(ALTERNATIVES_MAX - alternative for alternative in found.selected.values())
 
 
-def findings_of(inventory: Inventory, nodes: NodeTable, plan: Plan) -> Findings:
+def findings_of(inventory: Inventory, nodes: NodeTable, plan: Plan) -> PlanFindings:
     """What is known of such claims; `look` has to be called before anything is read."""
-    kept: dict[tuple[bytes, ...], Findings] = inventory.remembered.setdefault("findings", {})
+    kept: dict[tuple[bytes, ...], PlanFindings] = inventory.remembered.setdefault("findings", {})
     known = kept.pop(plan.key, None)
     if known is None or not known.is_of(nodes):
-        known = Findings(nodes)
+        known = PlanFindings(nodes)
         while len(kept) >= KEPT_MAX:
             del kept[next(iter(kept))]
     kept[plan.key] = known

@@ -27,7 +27,7 @@ from bayplan.model.resource_claims import (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class RequestPlan:
     """A request, or one alternative of a list of them (then it has a parent)."""
 
     name: str
@@ -55,7 +55,7 @@ class ClaimPlan:
     """What one claim asks for."""
 
     claim: ResourceClaim
-    requests: tuple[tuple[Request, ...], ...]
+    requests: tuple[tuple[RequestPlan, ...], ...]
     constraints: tuple[DeviceConstraint, ...]
 
     @property
@@ -87,15 +87,15 @@ def plan_of(claims: Sequence[ResourceClaim]) -> Plan:
     )
 
 
-def _alternatives(request: DeviceRequest) -> tuple[Request, ...]:
+def _alternatives(request: DeviceRequest) -> tuple[RequestPlan, ...]:
     if request.first_available:
         return tuple(_request(each, each.name, request.name) for each in request.first_available)
     assert request.exactly is not None, "a request of an unknown type gets no further than PreFilter"
     return (_request(request.exactly, request.name, ""),)
 
 
-def _request(asked: ExactDeviceRequest | DeviceSubRequest, name: str, parent: str) -> Request:
-    return Request(
+def _request(asked: ExactDeviceRequest | DeviceSubRequest, name: str, parent: str) -> RequestPlan:
+    return RequestPlan(
         name=name,
         parent=parent,
         class_name=asked.device_class_name,

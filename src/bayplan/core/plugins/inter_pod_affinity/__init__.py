@@ -24,7 +24,7 @@ from bayplan.core.framework.contract import (
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.inter_pod_affinity import complete_hints, filtering, hints, scoring
-from bayplan.core.plugins.inter_pod_affinity.filtering import FilterState
+from bayplan.core.plugins.inter_pod_affinity.filtering import AffinityState
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Affinity
@@ -65,19 +65,19 @@ class InterPodAffinity:
         state = filtering.prepare(pod.shape, view)
         return SKIP if state is None else Ready(state)
 
-    def filter(self, state: FilterState, view: View, rows: Rows) -> IntArray:
+    def filter(self, state: AffinityState, view: View, rows: Rows) -> IntArray:
         return filtering.judge(state, view.nodes.labels, rows)
 
-    def explain_failure(self, state: FilterState, view: View, code: int) -> Status:  # noqa: ARG002
+    def explain_failure(self, state: AffinityState, view: View, code: int) -> Status:  # noqa: ARG002
         return FAILURES[code]
 
-    def fork(self, state: FilterState, view: View) -> FilterState:  # noqa: ARG002
+    def fork(self, state: AffinityState, view: View) -> AffinityState:  # noqa: ARG002
         return filtering.fork(state)
 
-    def shift(self, state: FilterState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
+    def shift(self, state: AffinityState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         filtering.shift(state, view, pod_rows, node_rows, sign)
 
-    def foresee(self, state: FilterState, view: View, priority: int) -> IntArray:
+    def foresee(self, state: AffinityState, view: View, priority: int) -> IntArray:
         return filtering.foresee(state, view, priority)
 
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> IntArray | Skip:  # noqa: ARG002

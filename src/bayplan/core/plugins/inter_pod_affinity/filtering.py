@@ -29,7 +29,7 @@ BREAKS_ANTI_AFFINITY = 2
 BREAKS_EXISTING_ANTI_AFFINITY = 3
 
 
-class Effects(NamedTuple):
+class Contribution(NamedTuple):
     """How often a pod that moves counts for each rule, and under which key."""
 
     affinity: BoolArray  # (identities + 1,) under all keys of the affinity terms
@@ -45,7 +45,7 @@ class Rules:
     affinity_keys: tuple[str, ...]
     affinity_pods: PodCounter | None  # pods that meet all affinity terms at once; None without terms
     anti_affinity: tuple[tuple[str, PodCounter], ...]  # key, and the pods that meet the term
-    effects: Effects | None = None  # made when the first pod moves
+    effects: Contribution | None = None  # made when the first pod moves
 
     @property
     def matches_itself(self) -> bool:
@@ -93,7 +93,7 @@ class WorldCounts:
 
 
 @dataclass(slots=True)
-class FilterState:
+class AffinityState:
     """The rules, and the counts that decide whether a node breaks them."""
 
     rules: Rules
@@ -102,7 +102,7 @@ class FilterState:
     existing: WorldCounts
 
 
-def prepare(shape: PodShape, view: View) -> FilterState | None:
+def prepare(shape: PodShape, view: View) -> AffinityState | None:
     """Count; None when there is no rule to break."""
     # Upstream: plugins/interpodaffinity/filtering.go PreFilter (v1.36).
     existing = _existing_anti_affinity(shape, view)
@@ -116,7 +116,7 @@ def prepare(shape: PodShape, view: View) -> FilterState | None:
     for key, pods in rules.anti_affinity:
         anti_affinity.add(key, pods.nodes)
     zeros = np.zeros(node_count, dtype=np.int64)
-    return FilterState(
+    return AffinityState(
         rules,
         *(WorldCounts(it.by_node(), it.pods_counted, zeros) for it in (affinity, anti_affinity, existing)),
     )
@@ -144,7 +144,7 @@ def _existing_anti_affinity(shape: PodShape, view: View) -> DomainCounts:
     return existing
 
 
-def judge(state: FilterState, labels: NodeLabels, rows: Rows) -> IntArray:
+def judge(state: AffinityState, labels: NodeLabels, rows: Rows) -> IntArray:
     """(rows,) the first rule that each node breaks, or 0."""
     existing, anti_affinity = state.existing, state.anti_affinity
     # Codes, and (rows,) where each applies. Backwards, because the first rule has the last word.
@@ -164,7 +164,7 @@ def judge(state: FilterState, labels: NodeLabels, rows: Rows) -> IntArray:
     return codes
 
 
-def _breaks_affinity(state: FilterState, labels: NodeLabels, rows: Rows) -> BoolArray:
+def _breaks_affinity(state: AffinityState, labels: NodeLabels, rows: Rows) -> BoolArray:
     """(rows,) nodes that lack a key, or whose domains lack a pod to be near to."""
     counts, keys = state.affinity, dict.fromkeys(state.rules.affinity_keys)
     has_pods = reduce(and_, (counts.has_pods(key, rows) for key in keys))
@@ -176,11 +176,11 @@ def _breaks_affinity(state: FilterState, labels: NodeLabels, rows: Rows) -> Bool
     return ~has_pods
 
 
-def fork(state: FilterState) -> FilterState:
-    return FilterState(state.rules, state.affinity.fork(), state.anti_affinity.fork(), state.existing.fork())
+def fork(state: AffinityState) -> AffinityState:
+    return AffinityState(state.rules, state.affinity.fork(), state.anti_affinity.fork(), state.existing.fork())
 
 
-def shift(state: FilterState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
+def shift(state: AffinityState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
     """Pods come to or leave nodes, each in its node's world."""
     rules = state.rules
     if rules.effects is None:
@@ -197,7 +197,7 @@ def shift(state: FilterState, view: View, pod_rows: RowArray, node_rows: RowArra
             counts.shift(key, node_rows[counted], sign * times[counted].astype(np.int64))
 
 
-def foresee(state: FilterState, view: View, priority: int) -> IntArray:
+def foresee(state: AffinityState, view: View, priority: int) -> IntArray:
     """(nodes,) codes that stay whichever pods of a lower priority leave a node.
 
     Where none of them counts for any rule a node's world is the cluster as it is.
@@ -222,7 +222,7 @@ def _counting_below(rules: Rules, view: View, priority: int) -> Iterator[NodeCou
         yield counters.carriers_below(term_id, priority)
 
 
-def _alone(state: FilterState, view: View) -> BoolArray:
+def _alone(state: AffinityState, view: View) -> BoolArray:
     """(nodes,) nodes in whose domains no pod counts but those on the node itself."""
     rules, count = state.rules, view.nodes.count
     if rules.affinity_keys:
@@ -245,13 +245,13 @@ def _anti_affinity_reaching(shape: PodShape, view: View) -> Iterator[tuple[str, 
             yield carried.term.topology_key, term_id
 
 
-def _effects(rules: Rules, view: View) -> Effects:
+def _effects(rules: Rules, view: View) -> Contribution:
     counters = view.counters
     # A nominated pod may carry a term that no running pod does.
     namespace_labels = view.objects.namespace_labels(rules.shape.namespace)
     reaching = counters.terms_reaching(rules.shape, namespace_labels, include_idle=True)
     carried = [(counters.terms.values[term_id], term_id) for term_id in reaching]
-    return Effects(
+    return Contribution(
         affinity=counters.matching(rules.affinity_pods) if rules.affinity_pods else np.zeros(0, dtype=np.bool_),
         anti_affinity=tuple((key, counters.matching(pods)) for key, pods in rules.anti_affinity),
         existing=tuple(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bayplan.analysis.answers.fixing.answer import Fixes, Kind
+from bayplan.analysis.answers.fixing.answer import Fixes, RemedyKind
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.errors import InvalidObject
 from bayplan.model.workloads import CronJob
@@ -33,7 +33,7 @@ def test_a_cron_job_is_fixed_before_it_is_due() -> None:
     answer = fixes_of(NODE, nightly(), name="cronjob/nightly")
     assert (answer.workload, answer.is_one_more) == ("cronjob/nightly", True)
     first = answer.fixes[0]
-    assert (first.changes[0].kind, first.nodes) == (Kind.SELECTOR_TYPO, ("n",))
+    assert (first.changes[0].kind, first.nodes) == (RemedyKind.SELECTOR_TYPO, ("n",))
     (patch,) = first.patches  # there is no Job yet that would have to be recreated
     assert patch.command.startswith("kubectl patch cronjob nightly --namespace default ")
 
@@ -52,7 +52,7 @@ def test_a_suspended_job_is_fixed_and_resumed() -> None:
     suspended = job("x").set(suspend=True, parallelism=2, completions=2).template(TEMPLATE)
     answer = fixes_of(NODE, suspended, name="job/x")
     first = answer.fixes[0]
-    assert [change.kind for change in first.changes] == [Kind.SELECTOR_TYPO, Kind.RESUME]
+    assert [change.kind for change in first.changes] == [RemedyKind.SELECTOR_TYPO, RemedyKind.RESUME]
     assert (first.fixed, answer.pending) == (2, 2)
     assert first.patches[-1].command == RESUME
     assert answer.message.startswith("the Job is suspended; once resumed: 0/1 nodes are available")
@@ -62,6 +62,6 @@ def test_a_suspended_job_that_need_only_be_resumed() -> None:
     suspended = job("x").set(suspend=True, parallelism=2, completions=2).template(pod("t").labels(app="x"))
     answer = fixes_of(node("n"), suspended, name="job/x")
     (fix,) = answer.fixes
-    assert [change.kind for change in fix.changes] == [Kind.RESUME]
+    assert [change.kind for change in fix.changes] == [RemedyKind.RESUME]
     assert (fix.fixed, fix.nodes, [patch.command for patch in fix.patches]) == (2, ("n",), [RESUME])
     assert not answer.is_fine

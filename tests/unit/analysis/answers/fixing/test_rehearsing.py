@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bayplan.analysis.answers.fixing.answer import Fix, Fixes, Kind
+from bayplan.analysis.answers.fixing.answer import Fix, Fixes, RemedyKind
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import deployment, job, node, pod, priority_class, replica_set, stateful_set
@@ -27,7 +27,7 @@ def owned(owned: PodBuilder, kind: str, name: str) -> PodBuilder:
     return owned.owner("ReplicaSet", f"{name}-abc").labels({"pod-template-hash": "abc"})
 
 
-def by_kind(answer: Fixes) -> dict[Kind, Fix]:
+def by_kind(answer: Fixes) -> dict[RemedyKind, Fix]:
     return {fix.changes[0].kind: fix for fix in answer.fixes if len(fix.changes) == 1}
 
 
@@ -42,7 +42,7 @@ def test_no_fix_evicts_a_sibling() -> None:
     )
     assert answer.pending == 1
     # Without the rule, a new pod would still be kept away by the old one that has it: the rollout gets stuck.
-    assert by_kind(answer).keys() == {Kind.ADD_NODE}
+    assert by_kind(answer).keys() == {RemedyKind.ADD_NODE}
     assert all(not fix.victims for fix in answer.fixes)
 
 
@@ -57,8 +57,8 @@ def test_each_fix_says_how_many_pending_pods_it_helps() -> None:
     )
     found = by_kind(answer)
     assert answer.pending == 10
-    assert (found[Kind.UNCORDON].fixed, found[Kind.UNCORDON].nodes) == (1, ("cordoned",))
-    assert (found[Kind.REQUEST].fixed, found[Kind.REQUEST].changes[0].after) == (10, 100)
+    assert (found[RemedyKind.UNCORDON].fixed, found[RemedyKind.UNCORDON].nodes) == (1, ("cordoned",))
+    assert (found[RemedyKind.REQUEST].fixed, found[RemedyKind.REQUEST].changes[0].after) == (10, 100)
     assert [fix.fixed for fix in answer.fixes] == sorted((fix.fixed for fix in answer.fixes), reverse=True)
 
 
@@ -70,8 +70,8 @@ def test_a_fix_for_all_pods_comes_first() -> None:
         name="deployment/web",
     )
     (first, second, *_) = answer.fixes
-    assert (first.changes[0].kind, first.fixed) == (Kind.NODE_SELECTOR, 3)
-    assert (second.changes[0].kind, second.fixed) == (Kind.UNCORDON, 1)
+    assert (first.changes[0].kind, first.fixed) == (RemedyKind.NODE_SELECTOR, 3)
+    assert (second.changes[0].kind, second.fixed) == (RemedyKind.UNCORDON, 1)
 
 
 def test_who_is_evicted_and_gets_no_other_node() -> None:
@@ -83,7 +83,7 @@ def test_who_is_evicted_and_gets_no_other_node() -> None:
         pod("x").cpu("4"),
         name="x",
     )
-    raised = by_kind(answer)[Kind.PRIORITY]
+    raised = by_kind(answer)[RemedyKind.PRIORITY]
     assert (raised.victims, raised.left_pending) == (("default/low-1",), ("default/low-1",))
 
 
@@ -95,7 +95,7 @@ def test_a_pod_that_is_moved_away_and_comes_back_is_no_fix() -> None:
         pod("x").cpu("4"),
         name="x",
     )
-    assert Kind.FREE not in by_kind(answer)
+    assert RemedyKind.FREE not in by_kind(answer)
 
 
 WORKLOADS: dict[str, Builder[Any]] = {
@@ -116,13 +116,13 @@ def test_the_template_is_what_changes(kind: str, exist: bool) -> None:
     )
     # On the node of 16 cores there is room for one pod of 9: the other needs a change.
     assert (answer.fits_on, answer.fitting, answer.pending) == ("", 1, 1)
-    assert by_kind(answer)[Kind.REQUEST].fixed == 1
+    assert by_kind(answer)[RemedyKind.REQUEST].fixed == 1
 
 
 def test_a_request_that_is_lowered_for_all() -> None:
     for kind, workload in WORKLOADS.items():
         answer = fixes_of(node("n").capacity(cpu="8"), node("m").capacity(cpu="8"), workload, name=f"{kind}/w")
-        lowered = by_kind(answer)[Kind.REQUEST]
+        lowered = by_kind(answer)[RemedyKind.REQUEST]
         assert (kind, lowered.fixed, set(lowered.nodes)) == (kind, 2, {"n", "m"})
 
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 from tests.support.devices import asks, claim_of, claim_template, device, device_class, slice_of
 
-from bayplan.analysis.answers.fixing.answer import Change, Kind
+from bayplan.analysis.answers.fixing.answer import Remedy, RemedyKind
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
@@ -30,22 +30,22 @@ def bound() -> list[Object]:
 @pytest.mark.parametrize(
     ("there", "change", "provided"),
     [
-        pytest.param([WITH_CLAIM], Change(Kind.VOLUME_CLAIM, "data"), bound(), id="no claim"),
+        pytest.param([WITH_CLAIM], Remedy(RemedyKind.VOLUME_CLAIM, "data"), bound(), id="no claim"),
         pytest.param(
             [WITH_CLAIM, deepcopy(BOUND.obj())],
-            Change(Kind.LOST_VOLUME, "data", after="v"),
+            Remedy(RemedyKind.LOST_VOLUME, "data", after="v"),
             bound()[:1],
             id="a volume that is gone",
         ),
         pytest.param(
             [WITH_CLAIM, make.claim("data").storage_class("none").obj()],
-            Change(Kind.STORAGE_CLASS, "data", after="none"),
+            Remedy(RemedyKind.STORAGE_CLASS, "data", after="none"),
             [make.storage_class("none", mode=LATE).obj()],
             id="no class",
         ),
         pytest.param(
             [WITH_CLAIM, make.claim("data").storage_class("now").obj(), make.storage_class("now").obj()],
-            Change(Kind.BINDING, "data"),
+            Remedy(RemedyKind.BINDING, "data"),
             bound(),
             id="not bound yet",
         ),
@@ -55,23 +55,28 @@ def bound() -> list[Object]:
                 make.claim("data").storage("1Gi").storage_class("static").obj(),
                 make.storage_class("static", mode=LATE, provisioner=STATIC).obj(),
             ],
-            Change(Kind.VOLUME, "data", before="1Gi", after="static"),
+            Remedy(RemedyKind.VOLUME, "data", before="1Gi", after="static"),
             [FREE_VOLUME],
             id="no volume",
         ),
-        pytest.param([WITH_DEVICE], Change(Kind.RESOURCE_CLAIM, "mine"), [claim_of("mine")], id="no resource claim"),
         pytest.param(
-            [WITH_TEMPLATE], Change(Kind.RESOURCE_CLAIM_TEMPLATE, "any"), [claim_template("any")], id="no template"
+            [WITH_DEVICE], Remedy(RemedyKind.RESOURCE_CLAIM, "mine"), [claim_of("mine")], id="no resource claim"
+        ),
+        pytest.param(
+            [WITH_TEMPLATE],
+            Remedy(RemedyKind.RESOURCE_CLAIM_TEMPLATE, "any"),
+            [claim_template("any")],
+            id="no template",
         ),
         pytest.param(
             [WITH_DEVICE, claim_of("mine", asks("r", of="gpu")), slice_of("n", device("d"))],
-            Change(Kind.DEVICE_CLASS, "gpu"),
+            Remedy(RemedyKind.DEVICE_CLASS, "gpu"),
             [device_class("gpu")],
             id="no device class",
         ),
     ],
 )
-def test_what_is_missing_is_named_and_enough(there: list[Object], change: Change, provided: list[Object]) -> None:
+def test_what_is_missing_is_named_and_enough(there: list[Object], change: Remedy, provided: list[Object]) -> None:
     objects = deepcopy([NODE, *there])
     found = {fix.changes: fix for fix in Cluster(deepcopy(objects)).fix("x").fixes}
     fix = found[change,]
@@ -90,7 +95,7 @@ def test_all_that_is_missing_is_one_fix() -> None:
 def test_whatever_else_is_in_the_way_is_part_of_the_fix() -> None:
     wanting = make.pod("x").cpu("99").claim("data").manifest().obj()
     (fix,) = Cluster([deepcopy(NODE), wanting]).fix("x").fixes
-    assert [change.kind for change in fix.changes] == [Kind.REQUEST, Kind.VOLUME_CLAIM]
+    assert [change.kind for change in fix.changes] == [RemedyKind.REQUEST, RemedyKind.VOLUME_CLAIM]
     assert (fix.nodes[0], fix.changes[0].after) == ("n", 4000)
 
 
@@ -98,14 +103,14 @@ def test_nothing_is_provided_for_a_pod_that_lacks_something_else() -> None:
     late = make.storage_class("late", mode=LATE).obj()
     wanting = make.pod("x").cpu("99").claim("data").manifest().obj()
     answer = Cluster([deepcopy(NODE), late, make.claim("data").storage_class("late").obj(), wanting]).fix("x")
-    assert [[change.kind for change in fix.changes] for fix in answer.fixes] == [[Kind.REQUEST]]
+    assert [[change.kind for change in fix.changes] for fix in answer.fixes] == [[RemedyKind.REQUEST]]
 
 
 def test_a_new_node_is_where_the_volume_is() -> None:
     volume = make.volume("v").storage("1Gi").bound_to(BOUND).node_affinity(f"{ZONE}=b").obj()
     objects: list[Object] = [NODE, WITH_CLAIM, volume, deepcopy(BOUND.obj())]
     (fix,) = Cluster(deepcopy(objects)).fix("x").fixes
-    assert fix.changes == (Change(Kind.ADD_NODE, "n", after=f"{ZONE}=b"),)
+    assert fix.changes == (Remedy(RemedyKind.ADD_NODE, "n", after=f"{ZONE}=b"),)
     added = make.node("n-copy").label(ZONE, "b").obj()
     assert isinstance(added, Node)
     assert Cluster([*deepcopy(objects), added]).place(["default/x"]).decisions[0].node == fix.nodes[0]
@@ -114,5 +119,5 @@ def test_a_new_node_is_where_the_volume_is() -> None:
 def test_a_claim_for_devices_that_nobody_has_can_be_dropped() -> None:
     objects: list[Object] = [NODE, WITH_DEVICE, claim_of("mine", asks("r", of="gpu")), device_class("gpu")]
     (fix,) = Cluster(deepcopy(objects)).fix("x").fixes
-    assert fix.changes == (Change(Kind.DEVICE_CLAIM, "gpu"),)
+    assert fix.changes == (Remedy(RemedyKind.DEVICE_CLAIM, "gpu"),)
     assert "/spec/resourceClaims" in fix.patches[0].command

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bayplan.analysis.answers.fixing.answer import Change, Kind
+from bayplan.analysis.answers.fixing.answer import Remedy, RemedyKind
 from bayplan.analysis.cluster import Cluster
 from bayplan.testing.builders import claim, node, pod, volume
 from bayplan.testing.building import Builder
@@ -21,42 +21,42 @@ GPU = node("n").capacity({"cpu": "4", "nvidia.com/gpu": "2"})
     [
         pytest.param(
             [GENERAL, pod("x").node_selector(pool="generall")],
-            Change(Kind.SELECTOR_TYPO, "pool=generall", after="pool=general", matches=1),
+            Remedy(RemedyKind.SELECTOR_TYPO, "pool=generall", after="pool=general", matches=1),
             id="a label's value",
         ),
         pytest.param(
             [GENERAL, pod("x").node_selector(pol="general")],
-            Change(Kind.SELECTOR_TYPO, "pol=general", after="pool=general", matches=1),
+            Remedy(RemedyKind.SELECTOR_TYPO, "pol=general", after="pool=general", matches=1),
             id="a label's key",
         ),
         pytest.param(
             [GENERAL, pod("x").node_selector(pool="General")],
-            Change(Kind.SELECTOR_TYPO, "pool=General", after="pool=general", matches=1),
+            Remedy(RemedyKind.SELECTOR_TYPO, "pool=General", after="pool=general", matches=1),
             id="upper case",
         ),
         pytest.param(
             [GENERAL, pod("x").node_affinity("pool=genera")],
-            Change(Kind.AFFINITY_TYPO, "pool=genera", after="pool=general", matches=1),
+            Remedy(RemedyKind.AFFINITY_TYPO, "pool=genera", after="pool=general", matches=1),
             id="node affinity",
         ),
         pytest.param(
             [node("n").taint("dedicated", "batch"), pod("x").tolerates("dedicatd", "batch")],
-            Change(Kind.TOLERATION_TYPO, "dedicatd=batch", after="dedicated=batch"),
+            Remedy(RemedyKind.TOLERATION_TYPO, "dedicatd=batch", after="dedicated=batch"),
             id="a taint's key",
         ),
         pytest.param(
             [GPU, pod("x").request({"nvidia.com/gpus": 1})],
-            Change(Kind.RESOURCE_TYPO, "nvidia.com/gpus", after="nvidia.com/gpu", matches=1),
+            Remedy(RemedyKind.RESOURCE_TYPO, "nvidia.com/gpus", after="nvidia.com/gpu", matches=1),
             id="a resource",
         ),
         pytest.param(
             [node("n"), DATA, volume("v").bound_to(DATA), pod("x").claim("data-O")],
-            Change(Kind.CLAIM_TYPO, "data-O", before="data-O", after="data-0"),
+            Remedy(RemedyKind.CLAIM_TYPO, "data-O", before="data-O", after="data-0"),
             id="a claim",
         ),
     ],
 )
-def test_a_near_match_comes_first(things: list[Builder[Any]], expected: Change) -> None:
+def test_a_near_match_comes_first(things: list[Builder[Any]], expected: Remedy) -> None:
     answer = Cluster([thing.obj() for thing in things]).fix("x")
     assert answer.fixes[0].changes == (expected,)
 

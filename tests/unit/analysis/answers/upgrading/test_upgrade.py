@@ -10,7 +10,7 @@ from tests.unit.analysis.test_cluster_versions import CHANGES as CASES
 
 from bayplan import Cluster
 from bayplan.analysis.answers.upgrading.changes import CHANGES, changes_between, mixed
-from bayplan.analysis.answers.upgrading.upgrade import Kind, Upgrade
+from bayplan.analysis.answers.upgrading.upgrade import DifferenceKind, Upgrade
 from bayplan.config.feature_gates import read_feature_gates
 from bayplan.config.releases import RELEASES
 from bayplan.core.release import Release
@@ -43,17 +43,21 @@ def test_all_changes_together_are_the_other_version() -> None:
 @pytest.mark.parametrize(
     ("case", "cause", "kinds"),
     [
-        ("a pod without claims hears nothing of claims", "says_nothing_to_deallocate", (Kind.MESSAGE,)),
-        ("a preemption says what it found", "reports_preemption", (Kind.MESSAGE,)),
-        ("a pod in resize holds the most of one moment", "counts_resize_by_pod", (Kind.NODE, Kind.MESSAGE)),
+        ("a pod without claims hears nothing of claims", "says_nothing_to_deallocate", (DifferenceKind.MESSAGE,)),
+        ("a preemption says what it found", "reports_preemption", (DifferenceKind.MESSAGE,)),
+        (
+            "a pod in resize holds the most of one moment",
+            "counts_resize_by_pod",
+            (DifferenceKind.NODE, DifferenceKind.MESSAGE),
+        ),
         (
             "a namespace selector means the namespaces it selects",
             "merges_namespace_selector",
-            (Kind.NODE, Kind.MESSAGE),
+            (DifferenceKind.NODE, DifferenceKind.MESSAGE),
         ),
     ],
 )
-def test_a_difference_has_its_cause(case: str, cause: str, kinds: tuple[Kind, ...]) -> None:
+def test_a_difference_has_its_cause(case: str, cause: str, kinds: tuple[DifferenceKind, ...]) -> None:
     answer = cluster_of(*CASES[case].objects).upgrade("1.37")
     (found,) = [each for each in answer.differences if each.pod == "default/p"]
     assert (causes_of(answer, "default/p"), found.kinds) == ([cause], kinds)
@@ -71,7 +75,7 @@ def test_running_pods_are_tried_as_if_they_were_new() -> None:
     answer = cluster_of(node("a").capacity(cpu="2"), big).upgrade("1.37")
     (found,) = answer.differences
     assert (answer.pending, answer.running) == (0, 1)
-    assert (found.pod, found.runs_on, found.kinds) == ("default/big", "a", (Kind.MESSAGE,))
+    assert (found.pod, found.runs_on, found.kinds) == ("default/big", "a", (DifferenceKind.MESSAGE,))
 
 
 def test_pods_of_other_schedulers_are_not_tried() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.analysis.simulation.worlds import MINUTE, after, cluster, nodes, objects, workload
 
-from bayplan.analysis.simulation.inputs.commands import Apply, Command, Cordon, Drain, NodesFail, Plan
+from bayplan.analysis.simulation.inputs.commands import Apply, Command, Cordon, Drain, NodesFail, PlannedCommand
 from bayplan.analysis.simulation.inputs.digest import inputs_mark
 from bayplan.analysis.simulation.inputs.traces import Arrivals, load_trace
 from bayplan.analysis.simulation.running import Options, Simulation
@@ -17,7 +17,7 @@ from bayplan.worlds.delays import Latencies
 TRACE = "arrival,duration,name,cpu\n0,60,a,1\n5,60,b,2\n"
 
 
-def mark(number: int = 2, plans: tuple[Plan, ...] = (), arrivals: Arrivals | None = None) -> str:
+def mark(number: int = 2, plans: tuple[PlannedCommand, ...] = (), arrivals: Arrivals | None = None) -> str:
     return inputs_mark(objects(*nodes(number)), plans, arrivals, Latencies())
 
 
@@ -42,7 +42,7 @@ def test_commands_of_the_same_fields_are_told_apart(other: Command) -> None:
 
 
 def test_time_counts_and_the_file_does_not() -> None:
-    plan = Plan(MINUTE, Drain(("n1",)), "day.yaml:3")
+    plan = PlannedCommand(MINUTE, Drain(("n1",)), "day.yaml:3")
     assert mark(plans=(plan,)) == mark(plans=(replace(plan, source="copy/day.yaml:9"),))
     assert mark(plans=(plan,)) != mark(plans=(replace(plan, at=2 * MINUTE),))
 

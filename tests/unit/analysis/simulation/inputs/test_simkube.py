@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from bayplan.analysis.references import Reference
-from bayplan.analysis.simulation.inputs.commands import Apply, Delete
+from bayplan.analysis.simulation.inputs.commands import Apply, DeleteObject
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.model.errors import InvalidObject
 
@@ -62,7 +62,7 @@ def test_what_is_done_when(tmp_path: Path, encode: Any) -> None:
         "",
         "",
     )
-    assert last == Delete((Reference("Deployment", "shop", "web"),))
+    assert last == DeleteObject((Reference("Deployment", "shop", "web"),))
     assert plans[1].source == f"{file}: event 1"
 
 

@@ -10,11 +10,11 @@ from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Cordon,
-    Delete,
+    DeleteObject,
     Drain,
     NodesFail,
     NodesRecover,
-    Scale,
+    ScaleWorkload,
     SetLabels,
     SetTaints,
 )
@@ -64,8 +64,8 @@ def test_every_verb(tmp_path: Path) -> None:
     assert isinstance(applied, Apply)
     assert [one.metadata.name for one in applied.objects] == ["from-file", "inline"]
     assert others == [
-        Scale((Reference("Deployment", "shop", "web"),), 3),
-        Delete(
+        ScaleWorkload((Reference("Deployment", "shop", "web"),), 3),
+        DeleteObject(
             (Reference("Pod", "default", "web-1"), Reference("Pod", "shop", "web-2"), Reference("Node", "", "n3")), 5
         ),
         Cordon(("n1",)),

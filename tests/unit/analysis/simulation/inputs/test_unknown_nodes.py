@@ -10,7 +10,7 @@ from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Command,
     Cordon,
-    Delete,
+    DeleteObject,
     Drain,
     LabelObjects,
     NodesFail,
@@ -29,7 +29,7 @@ NAMED = [
     NodesRecover(("n3",)),
     SetTaints(("n3",)),
     SetLabels(("n3",)),
-    Delete((Reference("Node", "", "n3"),)),
+    DeleteObject((Reference("Node", "", "n3"),)),
     LabelObjects((Reference("Node", "", "n3"),)),
 ]
 
@@ -53,11 +53,11 @@ def test_all_of_them_are_named() -> None:
 
 
 def test_a_node_that_a_step_adds_may_be_named() -> None:
-    plans = [after(1, Apply(objects(make.node("n3")))), after(2, Drain(("n3",))), after(3, Delete(()))]
+    plans = [after(1, Apply(objects(make.node("n3")))), after(2, Drain(("n3",))), after(3, DeleteObject(()))]
     assert simulate(cluster(*nodes(2)), plans, until=600).run.notes == []
 
 
 def test_pods_need_not_exist() -> None:
     """They come and go, so that only the run can tell."""
-    gone = Delete((Reference("Pod", "default", "n3"),))
+    gone = DeleteObject((Reference("Pod", "default", "n3"),))
     assert len(simulate(cluster(*nodes(2)), [after(1, gone)], until=600).run.notes) == 1

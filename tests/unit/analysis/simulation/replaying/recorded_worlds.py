@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.recordings.writer import RecordingWriter
-from bayplan.analysis.simulation.inputs.commands import Plan
+from bayplan.analysis.simulation.inputs.commands import PlannedCommand
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import Options, Simulation
 from bayplan.controllers.contract import Controller
@@ -65,7 +65,7 @@ class _RecordedSimulation(Simulation):
         return [*super()._everybody(), self.watching]
 
 
-def record(path: Path, cluster: Cluster, plans: Sequence[Plan] = (), **options: Any) -> SimulationResult:
+def record(path: Path, cluster: Cluster, plans: Sequence[PlannedCommand] = (), **options: Any) -> SimulationResult:
     """What became of the cluster; the file says how."""
     simulation = _RecordedSimulation(path, cluster, plans, Options(**options))
     result = simulation.run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bayplan.analysis.simulation.replaying.fidelity import compared
-from bayplan.analysis.simulation.results.run_format import Cause, End, Fidelity, PodRow
+from bayplan.analysis.simulation.results.run_format import End, EvictionCause, Fidelity, PodRow
 
 KINDS = {"n1": "small", "n2": "small", "n3": "large"}
 
@@ -17,7 +17,7 @@ def row(
     owner: str = "",
     created: float = 10.0,
     started: float | None = 12.0,
-    evicted: Cause | None = None,
+    evicted: EvictionCause | None = None,
     bound: float | None = 11.0,
 ) -> PodRow:
     return PodRow(
@@ -88,9 +88,9 @@ def test_a_pod_that_is_created_later_may_start_as_soon() -> None:
 
 
 def test_preemptions() -> None:
-    victim = Cause.PREEMPTION
+    victim = EvictionCause.PREEMPTION
     found = compared(
-        [row("a", "n1", evicted=victim), row("b", "n1", evicted=victim), row("c", "n1", evicted=Cause.NODE)],
+        [row("a", "n1", evicted=victim), row("b", "n1", evicted=victim), row("c", "n1", evicted=EvictionCause.NODE)],
         [row("a", "n1", evicted=victim), row("b", "n1"), row("c", "n1", evicted=victim)],
         KINDS,
     )

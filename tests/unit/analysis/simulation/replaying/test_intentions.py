@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from bayplan.analysis.references import Reference
-from bayplan.analysis.simulation.inputs.commands import Apply, Command, Delete, Drain, NodesFail, NodesRecover, Restate
+from bayplan.analysis.simulation.inputs.commands import (
+    Apply,
+    Command,
+    DeleteObject,
+    Drain,
+    NodesFail,
+    NodesRecover,
+    Restate,
+)
 from bayplan.analysis.simulation.replaying.intentions import Intentions, as_created
 from bayplan.controllers.nodes.node_lifecycle import MONITOR_GRACE_NS
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
@@ -76,8 +84,8 @@ GRACE = MONITOR_GRACE_NS // SECOND
         # Users' objects are created, changed and deleted again;
         ([ObjectAdded(WEB)], [(100, Apply((as_created(WEB),)))]),
         ([ObjectChanged(WEB, with_spec(WEB, replicas=3))], [(100, Restate(as_created(with_spec(WEB, replicas=3))))]),
-        ([ObjectRemoved(WEB)], [(100, Delete((WEB_TARGET,)))]),
-        ([ObjectChanged(WEB, leaving(WEB)), ObjectRemoved(leaving(WEB))], [(100, Delete((WEB_TARGET,)))]),
+        ([ObjectRemoved(WEB)], [(100, DeleteObject((WEB_TARGET,)))]),
+        ([ObjectChanged(WEB, leaving(WEB)), ObjectRemoved(leaving(WEB))], [(100, DeleteObject((WEB_TARGET,)))]),
         # what controllers write onto them is not.
         ([ObjectChanged(WEB, with_status(WEB, replicas=2))], []),
         ([ObjectChanged(WEB, with_meta(WEB, annotations={"deployment.kubernetes.io/revision": "2"}))], []),
@@ -88,13 +96,13 @@ GRACE = MONITOR_GRACE_NS // SECOND
         ([ObjectAdded(owned(POD, "Rollout"))], [(100, Apply((as_created(POD),)))]),
         ([ObjectAdded(POD)], [(100, Apply((as_created(POD),)))]),
         ([ObjectChanged(POD, RUNNING)], []),
-        ([ObjectChanged(RUNNING, leaving(RUNNING))], [(100, Delete((POD_A,), 30))]),
+        ([ObjectChanged(RUNNING, leaving(RUNNING))], [(100, DeleteObject((POD_A,), 30))]),
         ([ObjectChanged(RUNNING, leaving(PREEMPTED))], []),
         # A pod that had ended is only removed where another takes its name.
         ([ObjectRemoved(with_status(RUNNING, phase="Succeeded"))], []),
         (
             [ObjectRemoved(with_status(RUNNING, phase="Succeeded")), ObjectAdded(POD)],
-            [(101, Delete((POD_A,), 0)), (101, Apply((as_created(POD),)))],
+            [(101, DeleteObject((POD_A,), 0)), (101, Apply((as_created(POD),)))],
         ),
         # Claims of a StatefulSet are its own.
         ([ObjectAdded(make.claim("data-db-0").obj())], []),
@@ -107,7 +115,7 @@ GRACE = MONITOR_GRACE_NS // SECOND
         ([ObjectAdded(NOT_READY)], []),
         ([ObjectAdded(NOT_READY), ObjectChanged(NOT_READY, NODE)], [(101, Apply((as_created(NODE),)))]),
         ([ObjectAdded(NOT_READY), ObjectRemoved(NOT_READY)], []),
-        ([ObjectRemoved(NODE)], [(100, Delete((Reference("Node", "", "n1"),)))]),
+        ([ObjectRemoved(NODE)], [(100, DeleteObject((Reference("Node", "", "n1"),)))]),
         # fail before anybody notices,
         ([ObjectChanged(NODE, NOT_READY)], [(100 - GRACE, NodesFail(("n1",)))]),
         ([ObjectChanged(NOT_READY, NODE)], [(100, NodesRecover(("n1",)))]),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bayplan.analysis.simulation.replaying.lives import LivesAgain, RecordedLives, ran_before
-from bayplan.analysis.simulation.results.run_format import Cause, End, PodRow
+from bayplan.analysis.simulation.results.run_format import End, EvictionCause, PodRow
 from bayplan.controllers.delays import FixedDelays
 from bayplan.controllers.nodes.kubelet import RUN_SECONDS
 from bayplan.model.meta import OwnerReference
@@ -61,9 +61,9 @@ def test_more_pods_than_were_recorded_run_as_long_as_is_usual() -> None:
         ({}, {}, 30.0),
         ({}, {RUN_SECONDS: "5"}, 30.0),
         # It was cut short, so nobody knows.
-        ({"end": End.PREEMPTED, "evicted": Cause.PREEMPTION}, {RUN_SECONDS: "5"}, 5.0),
-        ({"end": End.PREEMPTED, "evicted": Cause.PREEMPTION}, {}, None),
-        ({"end": End.FAILED, "evicted": Cause.NODE}, {}, None),
+        ({"end": End.PREEMPTED, "evicted": EvictionCause.PREEMPTION}, {RUN_SECONDS: "5"}, 5.0),
+        ({"end": End.PREEMPTED, "evicted": EvictionCause.PREEMPTION}, {}, None),
+        ({"end": End.FAILED, "evicted": EvictionCause.NODE}, {}, None),
         ({"ended": None, "end": End.RUNNING}, {}, None),
         # It ended before anybody saw it running.
         ({"started": None}, {}, 0.0),

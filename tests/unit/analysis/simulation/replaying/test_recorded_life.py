@@ -19,11 +19,11 @@ from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Command,
     Cordon,
-    Delete,
+    DeleteObject,
     Drain,
     NodesFail,
     NodesRecover,
-    Scale,
+    ScaleWorkload,
     SetLabels,
     SetTaints,
 )
@@ -42,7 +42,7 @@ JOB = JOB.template(pattern("train", "1", "low").annotations({RUN_SECONDS: "90"})
 STORY: list[tuple[float, Command]] = [
     (1, Apply(objects(workload("api", 2, "1", "high")))),
     (2, Apply(objects(JOB))),
-    (3, Scale((WEB,), 5)),
+    (3, ScaleWorkload((WEB,), 5)),
     (5, Apply(objects(make.node("n9").capacity(cpu="4", memory="8Gi", pods=20)))),
     (6, Cordon(("n1",))),
     (7, Drain(("n2",))),
@@ -51,8 +51,8 @@ STORY: list[tuple[float, Command]] = [
     (10, SetLabels(("n3",), {"disk": "ssd"})),
     (12, NodesFail(("n3",))),
     (20, NodesRecover(("n3",))),
-    (22, Delete((WEB,))),
-    (24, Delete((Reference("Node", "", "n4"),))),
+    (22, DeleteObject((WEB,))),
+    (24, DeleteObject((Reference("Node", "", "n4"),))),
 ]
 
 
@@ -139,7 +139,7 @@ def test_pods_that_ran_at_first_end_when_they_did(tmp_path: Path) -> None:
 
 
 def test_other_nodes_take_the_pods(tmp_path: Path) -> None:
-    record(tmp_path / "a", cluster(*nodes(3), workload("web", 4, "1", "low")), [after(1, Scale((WEB,), 6))])
+    record(tmp_path / "a", cluster(*nodes(3), workload("web", 4, "1", "low")), [after(1, ScaleWorkload((WEB,), 6))])
     life = load_recording(tmp_path / "a", nodes=False)
     large = make.node("large").capacity(cpu="16", memory="64Gi", pods=110).manifest().obj()
     now = bayplan.simulate(bayplan.Cluster([large]), recording=life)

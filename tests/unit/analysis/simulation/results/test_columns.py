@@ -11,7 +11,7 @@ import pytest
 from tests.unit.analysis.simulation.worlds import after, cluster, nodes, objects, pattern, workload
 
 from bayplan.analysis.references import Reference
-from bayplan.analysis.simulation.inputs.commands import Apply, Delete
+from bayplan.analysis.simulation.inputs.commands import Apply, DeleteObject
 from bayplan.analysis.simulation.results.arrow import METADATA_KEY
 from bayplan.analysis.simulation.results.columns import ROWS_SHOWN, Columns
 from bayplan.analysis.simulation.results.libraries import LibraryMissingError
@@ -20,7 +20,7 @@ from bayplan.analysis.simulation.running import simulate
 from bayplan.testing import builders as make
 
 URGENT = after(5, Apply(objects(pattern("urgent", "4", "high"))))
-GOES = after(8, Delete((Reference("Node", "", "n2"),)))
+GOES = after(8, DeleteObject((Reference("Node", "", "n2"),)))
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tests.unit.analysis.simulation.worlds import after, cluster, nodes, objects
 import bayplan
 from bayplan.analysis.simulation.inputs.commands import Apply
 from bayplan.analysis.simulation.results.comparison import short_names
-from bayplan.analysis.simulation.results.differences import Change, Difference, PreemptionDifference, WaitDifference
+from bayplan.analysis.simulation.results.differences import ChangedPreemption, ChangeKind, RunDifference, WaitDifference
 from bayplan.analysis.simulation.results.pod_matching import match_pods
 from bayplan.analysis.simulation.results.run_format import End, PodRow, Run
 from bayplan.model.errors import InvalidObject
@@ -35,7 +35,7 @@ PACKED = {
 }
 
 
-def difference(base: Run, other: Run) -> Difference:
+def difference(base: Run, other: Run) -> RunDifference:
     (found,) = bayplan.compare(base, other, names=["a", "b"]).differences
     return found
 
@@ -79,29 +79,33 @@ class TestWhatChanged:
         [
             pytest.param(pod("x"), pod("x"), None, {}, id="nothing"),
             pytest.param(pod("x"), pod("x", bound=1.99), None, {}, id="a little later"),
-            pytest.param(pod("x"), pod("x", bound=2.0), [Change.TIME], {"time": 1}, id="a second later"),
-            pytest.param(pod("x"), pod("x", "n2"), [Change.NODE], {"node": 1}, id="another node"),
-            pytest.param(pod("x"), pod("x", "n2", 9.0), [Change.NODE, Change.TIME], {"node": 1, "time": 1}, id="both"),
-            pytest.param(pod("x"), pod("x", None), [Change.PLACED], {"placedOnlyInBase": 1}, id="waits now"),
-            pytest.param(pod("x", None), pod("x"), [Change.PLACED], {"placedOnlyInRun": 1}, id="waited before"),
+            pytest.param(pod("x"), pod("x", bound=2.0), [ChangeKind.TIME], {"time": 1}, id="a second later"),
+            pytest.param(pod("x"), pod("x", "n2"), [ChangeKind.NODE], {"node": 1}, id="another node"),
+            pytest.param(
+                pod("x"), pod("x", "n2", 9.0), [ChangeKind.NODE, ChangeKind.TIME], {"node": 1, "time": 1}, id="both"
+            ),
+            pytest.param(pod("x"), pod("x", None), [ChangeKind.PLACED], {"placedOnlyInBase": 1}, id="waits now"),
+            pytest.param(pod("x", None), pod("x"), [ChangeKind.PLACED], {"placedOnlyInRun": 1}, id="waited before"),
             pytest.param(
                 pod("x"),
                 pod("x", end=End.PREEMPTED, ended=9.0),
-                [Change.PREEMPTED],
+                [ChangeKind.PREEMPTED],
                 {"preemptedOnlyInRun": 1},
                 id="preempted now",
             ),
             pytest.param(
                 pod("x", end=End.PREEMPTED, ended=9.0),
                 pod("x", "n2"),
-                [Change.PREEMPTED, Change.NODE],
+                [ChangeKind.PREEMPTED, ChangeKind.NODE],
                 {"preemptedOnlyInBase": 1, "node": 1},
                 id="preempted before",
             ),
             pytest.param(pod("x", end=End.FINISHED, ended=9.0), pod("x"), None, {}, id="has not finished yet"),
         ],
     )
-    def test_of_a_pod(self, before: PodRow, now: PodRow, changed: list[Change] | None, counted: dict[str, int]) -> None:
+    def test_of_a_pod(
+        self, before: PodRow, now: PodRow, changed: list[ChangeKind] | None, counted: dict[str, int]
+    ) -> None:
         pods = difference(run([before]), run([now])).pods
         assert (pods.in_both, [change.changed for change in pods.changes]) == (1, [changed] if changed else [])
         assert {name: count for name, count in msgspec.to_builtins(pods.counts).items() if count} == counted
@@ -153,7 +157,7 @@ class TestPreemptions:
         pods = [pod("urgent"), pod("x"), pod("y")]
         base = run(pods, [preemption("urgent", "x", "y")])
         other = run(pods, [preemption("urgent", "y", "x", at=60.0, node="n2")])
-        assert difference(base, other).preemptions == PreemptionDifference(1, [], [])
+        assert difference(base, other).preemptions == ChangedPreemption(1, [], [])
 
     def test_other_victims_make_another_preemption(self) -> None:
         pods = [pod("urgent"), pod("x"), pod("y")]
