@@ -95,9 +95,10 @@ def _opening() -> Iterator[str]:
     yield "missing. All kinds of which a default server stores objects are served, and those of custom resources."
     yield "Alpha and beta versions, which a default server does not serve either, are not."
     yield ""
-    yield "With `--kubernetes-version 1.37`, kinds, fields, discovery and OpenAPI are those of v1.37 (v1.37.0-rc.1),"
-    yield "except for StorageVersionMigration. ClusterTrustBundles and PodCertificateRequests are stored, to no effect."
-    yield "Checks of values are those of v1.36; fields that wait for a gate which is off by default are dropped."
+    yield "With `--kubernetes-version 1.37`, kinds, fields, discovery, OpenAPI, defaults and checks of values are those"
+    yield "of v1.37 (v1.37.0-rc.1); fields that wait for a gate which is off by default are dropped."
+    yield "ClusterTrustBundles and PodCertificateRequests are stored, to no effect. StorageVersionMigrations succeed at"
+    yield "once, as there is nothing to migrate."
     yield ""
     yield "This page is written by `python -m website.reference.api_parity`; a test compares it with the code."
 

@@ -12,6 +12,7 @@ from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
 from bayplan.apiserver.housekeeping.events import EventExpiry
 from bayplan.apiserver.housekeeping.garbage import DocumentCollector
 from bayplan.apiserver.housekeeping.kubelets import KubeletReports
+from bayplan.apiserver.housekeeping.migrations import StorageMigrations
 from bayplan.apiserver.housekeeping.mirroring import EndpointsMirroring
 from bayplan.apiserver.housekeeping.namespaces import NamespaceContents, NamespaceEnding
 from bayplan.apiserver.housekeeping.nodes import NodeTimeToLive
@@ -47,6 +48,7 @@ def standard_parties(certificate: str = "") -> list[Housekeeper]:
         VolumeProtection(),
         GroupProtection(),
         PolicyTypes(),
+        StorageMigrations(),
         DocumentCollector(),
         NamespaceEnding(),
     ]

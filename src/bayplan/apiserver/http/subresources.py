@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from bayplan.apiserver.admitting.validation.names import path_segment_faults
+from bayplan.apiserver.admitting.release import admission_release
+from bayplan.apiserver.admitting.validation.names import path_segment_faults, subdomain_faults
 from bayplan.apiserver.http import reading, writing
 from bayplan.apiserver.http.accepting import TABLE, Form
 from bayplan.apiserver.http.bodies import Decoded, decode, media_type
@@ -79,6 +80,9 @@ def bind(registry: Registry, request: Request, target: Target, form: Form, now: 
         raise InternalError(f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"')
     if not node_name:
         raise InternalError("target.name: Required value")
+    wrong = subdomain_faults(node_name) if admission_release().checks_bound_node_names else ()
+    if wrong:
+        raise InternalError(f'target.name: Invalid value: "{node_name}": {wrong[0]}')
     annotations = metadata.get("annotations") or {}
     registry.check_subresource(PODS, target.namespace, name, "binding", binding, options)
     _check_version(registry, target.namespace, name, metadata.get("resourceVersion") or "")

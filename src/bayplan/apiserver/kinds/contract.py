@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from bayplan.apiserver.admitting.cluster import ClusterView
 from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.release import gate_is_on
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import NameRule
 from bayplan.apiserver.admitting.validation.names import subdomain_faults
@@ -96,6 +97,8 @@ class Kind:
     name_rule: NameRule = subdomain_faults
     watched: tuple[str, ...] | None = None
     """Fields in which a change means a new generation; None for kinds without generations."""
+    watched_since: str = ""
+    """The feature gate without which the kind has no generations either."""
     watched_metadata: tuple[str, ...] = ()
     counted_at_creation: bool = True
     """Whether new objects have generation 1, or none until the first change."""
@@ -110,6 +113,9 @@ class Kind:
 
     without_effect: str = ""
     """Why objects of the kind are stored and nothing else comes of them; whoever creates one is told."""
+
+    def has_generations(self) -> bool:
+        return self.watched is not None and (not self.watched_since or gate_is_on(self.watched_since))
 
     # On the way out.
     printer: Printer = DEFAULT

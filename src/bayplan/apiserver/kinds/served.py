@@ -53,6 +53,7 @@ from bayplan.apiserver.kinds.scheduling.pod_groups import POD_GROUP, WORKLOAD
 from bayplan.apiserver.kinds.scheduling.priority_classes import PRIORITY_CLASS
 from bayplan.apiserver.kinds.storage.classes import STORAGE_CLASS, VOLUME_ATTRIBUTES_CLASS
 from bayplan.apiserver.kinds.storage.csi import CSI_DRIVER, CSI_NODE, CSI_STORAGE_CAPACITY, VOLUME_ATTACHMENT
+from bayplan.apiserver.kinds.storagemigration.migrations import STORAGE_VERSION_MIGRATION
 from bayplan.apiserver.schema.resources import Resource
 
 KINDS: Final = (
@@ -129,6 +130,7 @@ KINDS: Final = (
     CSI_NODE,
     CSI_STORAGE_CAPACITY,
     VOLUME_ATTACHMENT,
+    STORAGE_VERSION_MIGRATION,
 )
 _BY_NAME: Final = {(kind.api_version, kind.kind): kind for kind in KINDS}
 

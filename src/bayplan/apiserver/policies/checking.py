@@ -210,7 +210,7 @@ def check_validating_binding(binding: Document, faults: Faults) -> None:
         )
         faults.invalid(path, [*actions], text)
     if not actions:
-        faults.required(path, "at least one validation action is required")
+        faults.declared.required(path, "at least one validation action is required")
 
 
 def check_mutating_binding(binding: Document, faults: Faults) -> None:
@@ -220,7 +220,7 @@ def check_mutating_binding(binding: Document, faults: Faults) -> None:
 def _check_binding(spec: Document, faults: Faults, *, is_mutating: bool) -> None:
     name = spec.get("policyName", "")
     if not name:
-        faults.required("spec.policyName")
+        faults.declared.required("spec.policyName")
     else:
         faults.all_invalid("spec.policyName", name, subdomain_faults(name))
     if spec.get("paramRef") is not None:

@@ -78,7 +78,7 @@ def admit_create(
     made = gate.mutated(made, lambda changed: complete(with_defaults(resource, changed)))
     prepare_create(resource, made, now)
     _allocate(kind, resource, made, None, cluster)
-    _refuse(resource, made, _faults_of_new(kind, resource, made))
+    _refuse(resource, made, _faults_of_new(kind, resource, made).settled())
     if kind.warn is not None:
         options.warnings.extend(kind.warn(made, None))
     if kind.without_effect and not options.dry_run:
@@ -115,7 +115,7 @@ def admit_update(
     prepare_update(resource, made, old, subresource, now)
     if not subresource:
         _allocate(kind, resource, made, old, cluster)
-    _refuse(resource, made, _faults_of_change(kind, made, old, subresource))
+    _refuse(resource, made, _faults_of_change(kind, made, old, subresource).settled())
     gate.check(made)
     if not subresource:
         if kind.warn is not None:

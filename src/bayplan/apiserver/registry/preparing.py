@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from bayplan.apiserver.admitting.defaults.pods import keep_pod_totals
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.keeping import keep
 from bayplan.apiserver.admitting.wire_form import in_wire_form
@@ -30,7 +31,7 @@ def prepare_create(resource: Resource, document: Document, now: int) -> None:
     metadata["creationTimestamp"] = format_time(now)
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         metadata.pop(name, None)
-    if kind.watched is not None and kind.counted_at_creation:
+    if kind.has_generations() and kind.counted_at_creation:
         metadata["generation"] = 1
     if "status" in document and kind.resets_status:
         document["status"] = _first_status(resource)
@@ -88,6 +89,7 @@ def _keep_all_but_sizes(new: Document, old: Document) -> None:
             pairs = zip(standing, given, strict=True)
             spec[field] = [_resized(container, other) for container, other in pairs]
     keep(spec, new["spec"], "resources")
+    keep_pod_totals(spec, old["spec"])
     new["spec"] = spec
 
 
@@ -112,6 +114,8 @@ def _keep_system_metadata(resource: Resource, new: Document, old: Document) -> N
 def means_more_work(resource: Resource, new: Document, old: Document) -> bool:
     """Whether controllers must act upon the change, which a new generation tells them."""
     kind = kind_of(resource)
+    if not kind.has_generations():
+        return False
     return any(new.get(name) != old.get(name) for name in kind.watched or ()) or any(
         new["metadata"].get(name) != old["metadata"].get(name) for name in kind.watched_metadata
     )

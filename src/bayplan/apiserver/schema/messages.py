@@ -45,6 +45,7 @@ GROUPS = {
     "resource.k8s.io": "resource",
     "scheduling.k8s.io": "scheduling",
     "storage.k8s.io": "storage",
+    "storagemigration.k8s.io": "storagemigration",
 }
 
 # Types of meta.k8s.io that every group version has, such as the options of a DELETE.

@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.apiserver.admitting.plugins.quota_usage import LIMITS_PREFIX
 from bayplan.apiserver.tables.ages import age, human_duration
 from bayplan.apiserver.tables.columns import AGE, NAME, Cells, Column, Document, Printer, boolean, integer, wide
-from bayplan.apiserver.tables.wording import NONE, condition, quantity_text
+from bayplan.apiserver.tables.wording import NONE, condition, labels_text, quantity_text
 from bayplan.model.time_units import SECOND
 
 
@@ -96,6 +96,31 @@ def _signing_state(status: Mapping[str, Any]) -> str:
     return f"{state},Issued" if status.get("certificate") else state
 
 
+def _trust_bundle_cells(bundle: Document, now: int) -> Cells:  # noqa: ARG001 - other kinds show their age
+    return [bundle["metadata"].get("name", ""), bundle["spec"].get("signerName") or NONE]
+
+
+def _certificate_request_cells(request: Document, now: int) -> Cells:  # noqa: ARG001 - likewise
+    spec, states = request["spec"], ("Issued", "Denied", "Failed")
+    kinds = [one.get("type") for one in (request.get("status") or {}).get("conditions") or ()]
+    return [
+        request["metadata"].get("name", ""),
+        *(spec.get(field, "") for field in ("podName", "serviceAccountName", "nodeName", "signerName")),
+        next((kind for kind in reversed(kinds) if kind in states), "Pending"),
+        labels_text(spec.get("unverifiedUserAnnotations")),
+    ]
+
+
+def _migration_cells(migration: Document, now: int) -> Cells:  # noqa: ARG001 - other kinds show their age
+    resource = migration["spec"]["resource"]
+    true = [one["type"] for one in (migration.get("status") or {}).get("conditions") or () if one["status"] == "True"]
+    return [
+        migration["metadata"].get("name", ""),
+        ".".join(part for part in (resource["resource"], resource["group"]) if part),
+        next((kind for kind in reversed(true) if kind in ("Running", "Failed", "Succeeded")), "Unknown"),
+    ]
+
+
 CONFIG_MAPS = Printer((NAME, Column("Data", "How many entries there are."), AGE), _config_map_cells)
 SECRETS = Printer(
     (NAME, Column("Type", "What the secret is for."), Column("Data", "How many entries there are."), AGE), _secret_cells
@@ -139,4 +164,21 @@ CERTIFICATE_SIGNING_REQUESTS = Printer(
         Column("Condition", "What became of the request."),
     ),
     _signing_request_cells,
+)
+CLUSTER_TRUST_BUNDLES = Printer((NAME, Column("SignerName", "Whose certificates these are.")), _trust_bundle_cells)
+POD_CERTIFICATE_REQUESTS = Printer(
+    (
+        NAME,
+        Column("PodName", "The pod that gets the certificate."),
+        Column("ServiceAccountName", "The account that the pod runs as."),
+        Column("NodeName", "Where the pod is."),
+        Column("SignerName", "Who is to sign."),
+        Column("State", "What became of the request."),
+        wide("UnverifiedUserAnnotations", "What the pod's author tells the signer."),
+    ),
+    _certificate_request_cells,
+)
+STORAGE_VERSION_MIGRATIONS = Printer(
+    (NAME, Column("Resource", "What is to be stored anew."), Column("Status", "How far that has come.")),
+    _migration_cells,
 )

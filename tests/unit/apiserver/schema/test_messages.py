@@ -7,7 +7,8 @@ import pytest
 
 from bayplan.apiserver.schema.messages import GROUPS, Message, message, message_names, message_of
 
-SERVED_VERSIONS = {"autoscaling": ("v1", "v2")}
+#: Those that the first version serves, where that is not v1.
+SERVED_VERSIONS: dict[str, tuple[str, ...]] = {"autoscaling": ("v1", "v2"), "storagemigration": ()}
 PREFIXES = [f"{name}.{version}" for name in GROUPS.values() for version in SERVED_VERSIONS.get(name, ("v1",))]
 
 

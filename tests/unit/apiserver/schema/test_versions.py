@@ -76,6 +76,7 @@ def test_what_a_version_adds() -> None:
         "clustertrustbundles.certificates.k8s.io",
         "devicetaintrules.resource.k8s.io",
         "podcertificaterequests.certificates.k8s.io",
+        "storageversionmigrations.storagemigration.k8s.io",
     }
     csi_nodes = "csinodes.storage.k8s.io"
     assert [part.name for part in after[csi_nodes].subresources] == ["status"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bayplan.apiserver.admitting.defaults.pods import default_template
 from bayplan.apiserver.admitting.defaults.storage import default_claim
 from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.release import gate_is_on
 
 ROLLING_UPDATE = "RollingUpdate"
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -70,3 +71,5 @@ def _default_stateful_strategy(strategy: Document) -> None:
         strategy.setdefault("rollingUpdate", {})
     if strategy["type"] == ROLLING_UPDATE and "rollingUpdate" in strategy:
         strategy["rollingUpdate"].setdefault("partition", 0)
+        if gate_is_on("MaxUnavailableStatefulSet"):
+            strategy["rollingUpdate"].setdefault("maxUnavailable", 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from functools import lru_cache
 
 from bayplan.admission.defaults import GRACE_SECONDS
@@ -16,6 +17,8 @@ from bayplan.admission.resources import HUGEPAGES_PREFIX
 from bayplan.apiserver.admitting.defaults.storage import default_claim_spec, default_source
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.pod_resources import container_totals
+from bayplan.apiserver.admitting.release import admission_release
+from bayplan.model.quantity import parse_quantity
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
@@ -41,8 +44,8 @@ def default_pod(pod: Document) -> None:
     spec["terminationGracePeriodSeconds"] = _at_least_one_if_negative(spec["terminationGracePeriodSeconds"])
     for container in _all_containers(spec, ("initContainers", "containers")):
         _request_limits(container["resources"])
-    if spec.get("resources"):
-        _default_pod_level(spec)
+    if spec.get("resources") and not admission_release().completes_pod_totals_last:
+        _default_pod_level(spec, only_beside_limits=True)
     spec.setdefault("enableServiceLinks", True)
     _settle_addresses(pod["status"])
     if spec.get("hostNetwork"):
@@ -199,7 +202,41 @@ def _request_limits(resources: Document) -> None:
             requests.setdefault(name, quantity)
 
 
-def _default_pod_level(spec: Document) -> None:
+def complete_pod_totals(spec: Document) -> None:
+    """What a pod that asks for something as a whole asks for besides, where that waits until admission is through."""
+    # Upstream: pkg/api/pod/util.go DefaultPodLevelResources (v1.37).
+    if spec.get("resources") and admission_release().completes_pod_totals_last:
+        _default_pod_level(spec, only_beside_limits=False)
+        _limit_pod_level(spec)
+
+
+def keep_pod_totals(spec: Document, before: Document) -> None:
+    """Of a resize: what it leaves out of what the pod as a whole asks for, and what follows from it."""
+    if admission_release().completes_pod_totals_last:
+        if "resources" not in spec and "resources" in before:
+            spec["resources"] = deepcopy(before["resources"])
+        complete_pod_totals(spec)
+
+
+def _limit_pod_level(spec: Document) -> None:
+    """A limit for each request, if all containers have one of that resource."""
+    resources = spec["resources"]
+    limits, requests = resources.get("limits", {}), resources.get("requests", {})
+    totals = container_totals(spec, "limits")
+    for name, request in requests.items():
+        containers = [each.get("resources", {}).get("limits", {}) for each in _all_containers(spec, CONTAINER_LISTS)]
+        if is_pod_level(name) and name not in limits and all(name in each for each in containers):
+            limits[name] = request if parse_quantity(request) > parse_quantity(totals[name]) else totals[name]
+    if limits:
+        resources["limits"] = limits
+
+
+def is_pod_level(name: str) -> bool:
+    """Whether pods as a whole can ask for the resource."""
+    return name in ("cpu", "memory") or name.startswith(HUGEPAGES_PREFIX)
+
+
+def _default_pod_level(spec: Document, *, only_beside_limits: bool) -> None:
     # Upstream: pkg/apis/core/v1/defaults.go defaultHugePagePodLimits, defaultPodRequests (v1.36).
     resources = spec["resources"]
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
@@ -210,11 +247,13 @@ def _default_pod_level(spec: Document) -> None:
             limits.setdefault(name, total)
     if limits:
         resources["limits"] = limits
-        for name, total in container_totals(spec, "requests").items():
-            if name in ("cpu", "memory"):
-                requests.setdefault(name, total)
-        for name, quantity in limits.items():
-            if name in ("cpu", "memory") or name.startswith(HUGEPAGES_PREFIX):
-                requests.setdefault(name, quantity)
-        if requests:
-            resources["requests"] = requests
+    elif only_beside_limits:
+        return
+    for name, total in container_totals(spec, "requests").items():
+        if name in ("cpu", "memory"):
+            requests.setdefault(name, total)
+    for name, quantity in limits.items():
+        if is_pod_level(name):
+            requests.setdefault(name, quantity)
+    if requests:
+        resources["requests"] = requests

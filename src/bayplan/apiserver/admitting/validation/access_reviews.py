@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 
 _ONE_OF_BOTH = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
@@ -13,7 +14,10 @@ def check_access_review(review: Document, namespace: str, faults: Faults) -> Non
     """Of a review in this namespace, or in none."""
     spec = review["spec"]
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    if resource is None and other is None:
+    if admission_release().reviews_need_one_question:
+        if (resource is None) == (other is None):
+            faults.invalid("spec", other, _ONE_OF_BOTH)
+    elif resource is None and other is None:
         faults.invalid("spec.resourceAttributes", None, _ONE_OF_BOTH)
     elif resource is not None and other is not None:
         text = "cannot be specified in combination with resourceAttributes"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.release import gate_is_on
 from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import label_faults, path_segment_faults
@@ -38,24 +39,33 @@ def check_autoscaler_update(new: Document, old: Document, faults: Faults) -> Non
     _check_spec(
         new["spec"],
         faults,
-        least_min=0 if before.get("minReplicas") == 0 else 1,
+        least_min=0 if before.get("minReplicas") == 0 else None,
         checks_target=not _version_fault(before["scaleTargetRef"].get("apiVersion", ""), needs_group=True),
     )
+
+
+def least_replicas() -> int:
+    """The least that `minReplicas` may be."""
+    return 0 if gate_is_on("HPAScaleToZero") else 1
 
 
 def check_autoscaler_status(new: Document, _old: Document, faults: Faults) -> None:
     for field in ("currentReplicas", "desiredReplicas"):
         faults.not_negative(f"status.{field}", new["status"].get(field))
+    for position, condition in enumerate(new["status"].get("conditions") or ()):
+        path = f"status.conditions[{position}].observedGeneration"
+        faults.not_negative(path, condition.get("observedGeneration"))
 
 
-def _check_spec(spec: Document, faults: Faults, *, least_min: int = 1, checks_target: bool = True) -> None:
+def _check_spec(spec: Document, faults: Faults, *, least_min: int | None = None, checks_target: bool = True) -> None:
     least, most = spec.get("minReplicas"), spec["maxReplicas"]
+    least_min = least_min if least_min is not None else least_replicas()
     if least is not None and least < least_min:
-        faults.invalid("spec.minReplicas", least, f"must be greater than or equal to {least_min}")
+        faults.declared.invalid("spec.minReplicas", least, f"must be greater than or equal to {least_min}")
     if most == 0:
-        faults.required("spec.maxReplicas", "must be set and greater than 0")
+        faults.declared.required("spec.maxReplicas", "must be set and greater than 0")
     elif most < 0:
-        faults.invalid("spec.maxReplicas", most, "must be greater than or equal to 1")
+        faults.declared.invalid("spec.maxReplicas", most, "must be greater than or equal to 1")
     if least is not None and most < least:
         faults.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
     _check_reference(spec["scaleTargetRef"], faults, "spec.scaleTargetRef", needs_group=True, checked=checks_target)

@@ -6,6 +6,7 @@ from bayplan.admission.time_zones import find_time_zone
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.keeping import keep
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.selecting_labels import matches
 from bayplan.apiserver.admitting.validation.faults import (
     IMMUTABLE,
@@ -52,9 +53,14 @@ _IMMUTABLE_FIELDS = {
 
 
 def check_job(job: Document, faults: Faults, *, has_prefixed_labels: bool = True) -> None:
-    spec, metadata = job["spec"], job["metadata"]
     _check_generated(job, faults, has_prefixed_labels=has_prefixed_labels)
-    _check_selected_spec(spec, faults)
+    _check_selected_spec(job["spec"], faults)
+    _check_hostname(job, faults)
+
+
+def _check_hostname(job: Document, faults: Faults) -> None:
+    """The hostname of the last pod of an Indexed Job."""
+    spec, metadata = job["spec"], job["metadata"]
     completions = spec.get("completions")
     if spec["completionMode"] == _INDEXED and completions:
         hostname = f"{metadata.get('name', '')}-{completions - 1}"
@@ -164,10 +170,12 @@ def _check_indexed(spec: Document, faults: Faults, path: Path) -> None:
 
 
 def check_job_update(new: Document, old: Document, faults: Faults) -> None:
-    """Of the whole Job: what holds for a new one is checked first, and then once more with what may not change."""
-    check_metadata(new["metadata"], faults)
-    labels = old["spec"]["template"].get("metadata", {}).get("labels", {})
-    check_job(new, faults, has_prefixed_labels=set(_GENERATED_LABELS[2:]) <= labels.keys())
+    """Of the whole Job: what holds for its spec and what may not change; first, perhaps, what holds for a new one."""
+    checks_anew = admission_release().checks_jobs_anew
+    if checks_anew:
+        check_metadata(new["metadata"], faults)
+        labels = old["spec"]["template"].get("metadata", {}).get("labels", {})
+        check_job(new, faults, has_prefixed_labels=set(_GENERATED_LABELS[2:]) <= labels.keys())
     check_metadata_update(new["metadata"], old["metadata"], faults)
     spec, before = new["spec"], old["spec"]
     _check_selected_spec(spec, faults)
@@ -179,6 +187,8 @@ def check_job_update(new: Document, old: Document, faults: Faults) -> None:
         value = spec.get(field)
         shown = internal(value, kind) if kind and value is not None else value
         faults.immutable(f"spec.{field}", value, before.get(field), shown)
+    if not checks_anew:
+        _check_hostname(new, faults)
 
 
 def _check_completions(spec: Document, before: Document, faults: Faults) -> None:
@@ -263,7 +273,7 @@ def _check_cron_job_spec(spec: Document, faults: Faults, *, checks_zone: bool = 
 
 def _check_schedule(schedule: str, faults: Faults) -> None:
     if not schedule:
-        faults.required("spec.schedule")
+        faults.declared.required("spec.schedule")
         return
     try:
         parse_schedule(schedule)

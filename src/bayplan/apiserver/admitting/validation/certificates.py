@@ -16,6 +16,7 @@ _PEM: Final = re.compile(rb"-----BEGIN ([A-Z ]+)-----\r?\n")
 _REQUEST: Final = b"CERTIFICATE REQUEST"
 _SECONDS_MIN: Final = 600
 _DOMAIN_MAX: Final = 253
+_SIGNER_MAX: Final = 571
 _USAGES: Final = (
     *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment"),
     *("decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel"),
@@ -37,7 +38,7 @@ def check_signing_request(request: Document, faults: Faults) -> None:
     for position, usage in enumerate(usages):
         if usage in usages[:position]:
             faults.duplicate(f"spec.usages[{position}]", usage)
-    _check_signer(spec.get("signerName", ""), faults)
+    check_signer(spec.get("signerName", ""), faults)
     seconds = spec.get("expirationSeconds")
     if seconds is not None and seconds < _SECONDS_MIN:
         text = f"may not specify a duration less than {_SECONDS_MIN} seconds (10 minutes)"
@@ -52,7 +53,8 @@ def _is_request(text: str | None) -> bool:
     return found is not None and found[1] == _REQUEST
 
 
-def _check_signer(name: str, faults: Faults) -> None:
+def check_signer(name: str, faults: Faults) -> None:
+    """Of the name of whoever signs, such as example.com/what."""
     path = "spec.signerName"
     if not name:
         faults.required(path)
@@ -77,3 +79,5 @@ def _check_signer(name: str, faults: Faults) -> None:
         faults.all_invalid(path, rest, (f"validating label {json.dumps(label)}: {text}" for text in wrong))
         if wrong:
             break
+    if len(name) > _SIGNER_MAX:
+        faults.too_long(path, _SIGNER_MAX)

@@ -10,6 +10,7 @@ import base64
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.plugins.quota_usage import STANDARD_NAMES
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.metadata import NOT_QUALIFIED, STANDARD_FINALIZERS
 from bayplan.apiserver.admitting.validation.names import config_key_faults, is_network
@@ -173,7 +174,11 @@ def check_node_update(new: Document, old: Document, faults: Faults) -> None:
     if before.get("podCIDRs") and spec.get("podCIDRs") != before["podCIDRs"]:
         faults.forbidden("spec.podCIDRs", _CIDR_FIXED)
     if before.get("providerID") and spec.get("providerID") != before["providerID"]:
-        faults.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid')
+        if admission_release().explains_fixed_provider:
+            done = "modified" if spec.get("providerID") else "cleared"
+            faults.invalid("spec.providerID", None, f"field cannot be {done} once set")
+        else:
+            faults.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid')
     _check_taints(spec.get("taints", ()), faults)
 
 

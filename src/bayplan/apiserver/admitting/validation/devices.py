@@ -39,8 +39,7 @@ def check_claim(claim: Document, faults: Faults) -> None:
 
 
 def check_claim_update(new: Document, old: Document, faults: Faults) -> None:
-    if new["spec"] != old["spec"]:
-        faults.invalid("spec", internal(new["spec"], "ResourceClaimSpec"), IMMUTABLE)
+    faults.declared.immutable("spec", new["spec"], old["spec"], internal(new["spec"], "ResourceClaimSpec"))
 
 
 def check_claim_status(new: Document, _old: Document, faults: Faults) -> None:
@@ -57,7 +56,7 @@ def check_claim_status(new: Document, _old: Document, faults: Faults) -> None:
     for position, result in enumerate(allocation.get("devices", {}).get("results") or ()):
         path = f"status.allocation.devices.results[{position}]"
         _check_request_reference(result["request"], names, faults, f"{path}.request")
-        _check_driver(result["driver"], faults, f"{path}.driver")
+        _check_driver(result["driver"], faults.declared, f"{path}.driver")
         faults.all_invalid(f"{path}.device", result["device"], label_faults(result["device"]))
     if "nodeSelector" in allocation:
         check_node_selector(allocation["nodeSelector"], faults, "status.allocation.nodeSelector")
@@ -79,7 +78,7 @@ def check_claim_template_update(new: Document, old: Document, faults: Faults) ->
 def _check_spec(spec: Document, faults: Faults, path: Path) -> None:
     requests = spec.get("devices", {}).get("requests") or ()
     if len(requests) > _REQUESTS_MAX:
-        faults.too_many(f"{path}.devices.requests", len(requests), _REQUESTS_MAX)
+        faults.declared.too_many(f"{path}.devices.requests", len(requests), _REQUESTS_MAX)
     names: set[str] = set()
     for position, request in enumerate(requests):
         at = f"{path}.devices.requests[{position}]"
@@ -126,7 +125,7 @@ def _check_opaque(config: Document, faults: Faults, path: Path) -> None:
     if "opaque" not in config:
         faults.required(f"{path}.opaque")
     else:
-        _check_driver(config["opaque"]["driver"], faults, f"{path}.opaque.driver")
+        _check_driver(config["opaque"]["driver"], faults.declared, f"{path}.opaque.driver")
 
 
 def _check_driver(name: str, faults: Faults, path: Path) -> None:
@@ -145,25 +144,30 @@ def _check_request(request: Document, faults: Faults, path: Path) -> None:
             path, None, "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
         )
     elif "exactly" in request:
+        _check_class_name(request["exactly"], faults, f"{path}.exactly")
         _check_asked(request["exactly"], faults, f"{path}.exactly")
     elif not alternatives:
         faults.required(path, "exactly one of `exactly` or `firstAvailable` is required")
     for position, asked in enumerate(alternatives):
+        _check_class_name(asked, faults.declared, f"{path}.firstAvailable[{position}]")
         _check_asked(asked, faults, f"{path}.firstAvailable[{position}]")
 
 
-def _check_asked(asked: Document, faults: Faults, path: Path) -> None:
+def _check_class_name(asked: Document, faults: Faults, path: Path) -> None:
     class_name = asked.get("deviceClassName")
     if not class_name:
         faults.required(f"{path}.deviceClassName")
     else:
         faults.all_invalid(f"{path}.deviceClassName", class_name, subdomain_faults(class_name))
+
+
+def _check_asked(asked: Document, faults: Faults, path: Path) -> None:
     for position, selector in enumerate(asked.get("selectors", ())):
         if "cel" not in selector:
             faults.required(f"{path}.selectors[{position}].cel")
     mode = asked.get("allocationMode")
     if mode not in _MODES:
-        faults.unsupported(f"{path}.allocationMode", mode, _MODES)
+        faults.declared.unsupported(f"{path}.allocationMode", mode, _MODES)
     elif mode == EXACT_COUNT and asked.get("count", 0) <= 0:
         faults.invalid(f"{path}.count", asked.get("count", 0), NOT_POSITIVE)
     elif mode == "All" and asked.get("count"):
@@ -250,7 +254,7 @@ def _check_device(device: Document, faults: Faults, path: Path) -> None:
 def _check_taint(taint: Document, faults: Faults, path: Path) -> None:
     faults.all_invalid(f"{path}.key", taint["key"], label_key_faults(taint["key"]))
     faults.all_invalid(f"{path}.value", taint.get("value", ""), label_value_faults(taint.get("value", "")))
-    faults.one_of(f"{path}.effect", taint["effect"], _TAINT_EFFECTS)
+    faults.declared.one_of(f"{path}.effect", taint["effect"], _TAINT_EFFECTS)
 
 
 def check_taint_rule(rule: Document, faults: Faults) -> None:

@@ -24,7 +24,7 @@ _ENDPOINTS_MAX, _ADDRESSES_MAX, _PORTS_MAX, _HINTS_MAX = 1000, 100, 20_000, 8
 
 def check_endpoint_slice(endpoint_slice: Document, faults: Faults) -> None:
     kind = endpoint_slice["addressType"]
-    faults.one_of("addressType", kind, _TYPES)
+    faults.declared.one_of("addressType", kind, _TYPES)
     _check_ports(endpoint_slice["ports"] or [], faults)
     if not _is_servers_own(endpoint_slice["metadata"]):
         _check_endpoints(endpoint_slice["endpoints"] or [], kind, faults)
@@ -37,11 +37,11 @@ def _is_servers_own(metadata: Document) -> bool:
 
 def check_endpoint_slice_update(new: Document, old: Document, faults: Faults) -> None:
     kind = new["addressType"]
-    faults.one_of("addressType", kind, _TYPES)
+    faults.declared.one_of("addressType", kind, _TYPES)
     _check_ports(new["ports"] or [], faults)
     if new["endpoints"] != old["endpoints"]:
         _check_endpoints(new["endpoints"] or [], kind, faults)
-    faults.immutable("addressType", kind, old["addressType"])
+    faults.declared.immutable("addressType", kind, old["addressType"])
 
 
 def _check_ports(ports: list[Document], faults: Faults) -> None:
@@ -71,9 +71,9 @@ def _check_endpoints(endpoints: list[Document], kind: str, faults: Faults) -> No
 def _check_endpoint(endpoint: Document, kind: str, faults: Faults, path: Path) -> None:
     addresses = endpoint["addresses"] or []
     if not addresses:
-        faults.required(f"{path}.addresses", "must contain at least 1 address")
+        faults.declared.required(f"{path}.addresses", "must contain at least 1 address")
     elif len(addresses) > _ADDRESSES_MAX:
-        faults.too_many(f"{path}.addresses", len(addresses), _ADDRESSES_MAX)
+        faults.declared.too_many(f"{path}.addresses", len(addresses), _ADDRESSES_MAX)
     for position, address in enumerate(addresses):
         _check_endpoint_address(address, kind, faults, f"{path}.addresses", position)
     if endpoint.get("nodeName") is not None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bayplan.apiserver.admitting.documents import Document, Path, is_emptied
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.store.errors import (
     DUPLICATE,
     FORBIDDEN,
@@ -32,6 +33,26 @@ NOT_POSITIVE = "must be greater than zero"
 
 class Faults(list[StatusCause]):
     """The faults found so far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._declared: DeclaredFaults | None = None
+
+    @property
+    def declared(self) -> Faults:
+        """For what the types of the API declare themselves: `declared.required(path)` where a field may not be empty.
+
+        Where the server checks its declarations, their faults come after all others, each once and in their own words.
+        """
+        if not admission_release().declarations_report:
+            return self
+        if self._declared is None:
+            self._declared = DeclaredFaults()
+        return self._declared
+
+    def settled(self) -> list[StatusCause]:
+        """All of them, in the order in which the server lists them."""
+        return [*self, *dict.fromkeys(self._declared or ())]
 
     def required(self, path: Path, text: str = "") -> None:
         self.append(StatusCause(REQUIRED, f"Required value: {text}" if text else "Required value", path))
@@ -98,6 +119,20 @@ class Faults(list[StatusCause]):
             self.required(path)
         elif value not in supported:
             self.unsupported(path, value, supported)
+
+
+class DeclaredFaults(Faults):
+    """Faults as declarations word them: they give no reasons, and do not show what may not change."""
+
+    def required(self, path: Path, text: str = "") -> None:  # noqa: ARG002 - what is checked by hand says why
+        super().required(path)
+
+    def forbidden(self, path: Path, text: str) -> None:  # noqa: ARG002 - likewise
+        self.append(StatusCause(FORBIDDEN, "Forbidden", path))
+
+    def immutable(self, path: Path, new: Any, old: Any, value: Any = None) -> None:  # noqa: ARG002 - likewise
+        if new != old:
+            self.invalid(path, None, IMMUTABLE)
 
 
 def shown_labels(labels: Mapping[str, str]) -> dict[str, str] | None:

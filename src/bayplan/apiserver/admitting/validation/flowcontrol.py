@@ -141,14 +141,14 @@ def check_priority_level(level: Document, faults: Faults) -> None:
         faults.invalid("spec.type", kind, "must be 'Exempt' if and only if `name` is 'exempt'")
     if kind == _EXEMPT:
         if limited is not None:
-            faults.forbidden("spec.limited", "must be nil if the type is not Limited")
+            faults.declared.forbidden("spec.limited", "must be nil if the type is not Limited")
         if exempt is not None:
             _check_shares(exempt, faults, "spec.exempt")
     elif kind == _LIMITED:
         if exempt is not None:
-            faults.forbidden("spec.exempt", "must be nil if the type is Limited")
+            faults.declared.forbidden("spec.exempt", "must be nil if the type is Limited")
         if limited is None:
-            faults.required("spec.limited", "must not be empty when type is Limited")
+            faults.declared.required("spec.limited", "must not be empty when type is Limited")
         else:
             _check_limited(limited, faults)
     else:
@@ -177,11 +177,11 @@ def _check_response(response: Document, faults: Faults, path: Path) -> None:
     kind, queuing = response["type"], response.get("queuing")
     if kind == "Reject":
         if queuing is not None:
-            faults.forbidden(f"{path}.queuing", "must be nil if limited.limitResponse.type is not Limited")
+            faults.declared.forbidden(f"{path}.queuing", "must be nil if limited.limitResponse.type is not Limited")
     elif kind != "Queue":
         faults.one_of(f"{path}.type", kind, ("Queue", "Reject"))
     elif queuing is None:
-        faults.required(f"{path}.queuing", "must not be empty if limited.limitResponse.type is Limited")
+        faults.declared.required(f"{path}.queuing", "must not be empty if limited.limitResponse.type is Limited")
     else:
         _check_queuing(queuing, faults, f"{path}.queuing")
 

@@ -9,6 +9,7 @@ import re
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.core import check_network
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
@@ -149,7 +150,8 @@ def _check_policy_port(port: Document, faults: Faults, path: Path) -> None:
         faults.all_invalid(f"{path}.port", number, port_number_faults(number))
         if last is not None:
             if last < number:
-                faults.invalid(f"{path}.endPort", number, "must be greater than or equal to `port`")
+                shown = last if admission_release().shows_end_port else number
+                faults.invalid(f"{path}.endPort", shown, "must be greater than or equal to `port`")
             faults.all_invalid(f"{path}.endPort", last, port_number_faults(last))
     elif last is not None:
         why = "non-numeric" if number is not None else "not specified"
@@ -164,7 +166,7 @@ def _check_peer(peer: Document, faults: Faults, path: Path) -> None:
     block = peer.get("ipBlock")
     if block is not None:
         if not block["cidr"]:
-            faults.required(f"{path}.ipBlock.cidr")
+            faults.declared.required(f"{path}.ipBlock.cidr")
         else:
             check_network(block["cidr"], faults, f"{path}.ipBlock.cidr")
         for position, excepted in enumerate(block.get("except", ())):
@@ -205,7 +207,7 @@ def _check_class_parameters(parameters: Document, faults: Faults, path: Path) ->
     if group is not None:
         faults.all_invalid(f"{path}.apiGroup", group, subdomain_faults(group))
     for field in ("kind", "name"):
-        faults.named(f"{path}.{field}", parameters[field], path_segment_faults)
+        _check_declared_name(parameters[field], faults, f"{path}.{field}")
     if scope is None:
         faults.required(f"{path}.scope")
     elif scope not in _SCOPES:
@@ -227,18 +229,26 @@ def check_ip_address(address: Document, faults: Faults) -> None:
     parent = address["spec"].get("parentRef")
     path = "spec.parentRef"
     if parent is None:
-        faults.required(path)
+        faults.declared.required(path)
         return
     faults.named_if_given(f"{path}.group", parent.get("group"), subdomain_faults)
-    faults.named(f"{path}.resource", parent.get("resource"), path_segment_faults)
-    faults.named(f"{path}.name", parent.get("name"), path_segment_faults)
+    for field in ("resource", "name"):
+        _check_declared_name(parent.get(field), faults, f"{path}.{field}")
     faults.named_if_given(f"{path}.namespace", parent.get("namespace"), path_segment_faults)
+
+
+def _check_declared_name(name: str | None, faults: Faults, path: Path) -> None:
+    """Of a name whose absence the type itself refuses."""
+    if not name:
+        faults.declared.required(path)
+    else:
+        faults.all_invalid(path, name, path_segment_faults(name))
 
 
 def check_ip_address_update(new: Document, old: Document, faults: Faults) -> None:
     parent = new["spec"].get("parentRef")
     shown = None if parent is None else internal(parent, "ParentReference")
-    faults.immutable("spec.parentRef", parent, old["spec"].get("parentRef"), shown)
+    faults.declared.immutable("spec.parentRef", parent, old["spec"].get("parentRef"), shown)
 
 
 def check_service_cidr(cidr: Document, faults: Faults) -> None:

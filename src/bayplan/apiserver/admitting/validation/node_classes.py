@@ -25,8 +25,8 @@ def check_runtime_class(runtime_class: Document, faults: Faults) -> None:
             if key in seen:
                 faults.duplicate(f"scheduling.tolerations[{position}]", internal(toleration, "Toleration"))
             seen.add(key)
-    faults.named("handler", runtime_class["handler"], label_faults)
+    faults.declared.named("handler", runtime_class["handler"], label_faults)
 
 
 def check_runtime_class_update(new: Document, old: Document, faults: Faults) -> None:
-    faults.immutable("handler", new["handler"], old["handler"])
+    faults.declared.immutable("handler", new["handler"], old["handler"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
-from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.release import admission_release
+from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector, is_selector
 from bayplan.apiserver.admitting.validation.names import path_segment_faults, subdomain_faults
 from bayplan.apiserver.schema.messages import RBAC_GROUP
@@ -30,7 +31,7 @@ def check_role(role: Document, faults: Faults) -> None:
 
 def _check_rule(rule: Document, is_namespaced: bool, faults: Faults, path: Path) -> None:
     if not rule["verbs"]:
-        faults.required(f"{path}.verbs", "verbs must contain at least one value")
+        faults.declared.required(f"{path}.verbs", "verbs must contain at least one value")
     urls = rule.get("nonResourceURLs")
     if urls:
         if is_namespaced:
@@ -55,7 +56,7 @@ def check_binding(binding: Document, faults: Faults) -> None:
     if role["kind"] not in kinds:
         faults.unsupported("roleRef.kind", role["kind"], kinds)
     if not role["name"]:
-        faults.required("roleRef.name")
+        faults.declared.required("roleRef.name")
     else:
         faults.all_invalid("roleRef.name", role["name"], path_segment_faults(role["name"]))
     for position, subject in enumerate(binding.get("subjects", ())):
@@ -65,7 +66,7 @@ def check_binding(binding: Document, faults: Faults) -> None:
 def _check_subject(subject: Document, is_namespaced: bool, faults: Faults, path: Path) -> None:
     name, kind, group = subject["name"], subject["kind"], subject.get("apiGroup", "")
     if not name:
-        faults.required(f"{path}.name")
+        faults.declared.required(f"{path}.name")
     if kind == "ServiceAccount":
         if name:
             faults.all_invalid(f"{path}.name", name, subdomain_faults(name))
@@ -83,4 +84,5 @@ def _check_subject(subject: Document, is_namespaced: bool, faults: Faults, path:
 def check_binding_update(new: Document, old: Document, faults: Faults) -> None:
     check_binding(new, faults)
     if new["roleRef"] != old["roleRef"]:
-        faults.invalid("roleRef", internal(new["roleRef"], "RoleRef"), "cannot change roleRef")
+        text = IMMUTABLE if admission_release().role_references_are_fixed else "cannot change roleRef"
+        faults.invalid("roleRef", internal(new["roleRef"], "RoleRef"), text)

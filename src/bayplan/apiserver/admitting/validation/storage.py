@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import NEGATIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import subdomain_faults
-from bayplan.apiserver.admitting.validation.volume_sources import check_driver_name
+from bayplan.apiserver.admitting.validation.volume_sources import check_declared_driver_name, check_driver_name
 from bayplan.apiserver.admitting.validation.volumes import check_volume_spec
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.names import label_key_faults
@@ -31,7 +32,10 @@ _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolume
 
 
 def check_storage_class(storage_class: Document, faults: Faults) -> None:
-    _check_driver(storage_class["provisioner"], faults, "provisioner")
+    if not storage_class["provisioner"]:
+        faults.declared.required("provisioner")
+    else:
+        _check_driver(storage_class["provisioner"], faults, "provisioner")
     _check_parameters(storage_class.get("parameters", {}), faults)
     policy = storage_class.get("reclaimPolicy")
     if policy and policy not in _CLASS_RECLAIM:
@@ -93,7 +97,7 @@ def _check_topology_term(term: Document, faults: Faults, path: Path) -> dict[str
 
 def check_storage_class_update(new: Document, old: Document, faults: Faults) -> None:
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-        faults.immutable(field, new.get(field), old.get(field))
+        faults.declared.immutable(field, new.get(field), old.get(field))
 
 
 def check_attributes_class(attributes_class: Document, faults: Faults) -> None:
@@ -227,7 +231,7 @@ def check_storage_capacity_update(new: Document, old: Document, faults: Faults) 
 
 def check_volume_attachment(attachment: Document, faults: Faults) -> None:
     spec = attachment["spec"]
-    check_driver_name(spec["attacher"], faults, "spec.attacher")
+    check_declared_driver_name(spec["attacher"], faults, "spec.attacher")
     name = _check_source(spec["source"], faults)
     faults.all_invalid("spec.nodeName", spec["nodeName"], subdomain_faults(spec["nodeName"]))
     _check_attachment_status(attachment.get("status", {}), faults)
@@ -254,12 +258,13 @@ def _check_attachment_status(status: Document, faults: Faults) -> None:
     for field in ("attachError", "detachError"):
         error = status.get(field) or {}
         if len(error.get("message", "").encode()) > _ERROR_MESSAGE_MAX:
-            # The real server names the other limit.
-            faults.too_long(f"status.{field}.message", _METADATA_SIZE_MAX)
+            # Older servers name the other limit.
+            named = _ERROR_MESSAGE_MAX if admission_release().names_message_limit else _METADATA_SIZE_MAX
+            faults.too_long(f"status.{field}.message", named)
         code = error.get("errorCode")
         if code is not None and code < 0:
             faults.invalid(f"status.{field}.errorCode", code, f"must be between 0 and {INT32_MAX}, inclusive")
 
 
 def check_volume_attachment_update(new: Document, old: Document, faults: Faults) -> None:
-    faults.immutable("spec", new["spec"], old["spec"], internal(new["spec"], "VolumeAttachmentSpec"))
+    faults.declared.immutable("spec", new["spec"], old["spec"], internal(new["spec"], "VolumeAttachmentSpec"))

@@ -96,6 +96,14 @@ def check_driver_name(name: str, faults: Faults, path: Path) -> None:
     faults.all_invalid(path, name, subdomain_faults(name.lower()))
 
 
+def check_declared_driver_name(name: str, faults: Faults, path: Path) -> None:
+    """The same, where the types say so themselves."""
+    found = Faults()
+    check_driver_name(name, found, path)
+    for fault in found:
+        faults.declared.append(fault)
+
+
 def check_local(source: Document, faults: Faults, path: Path) -> None:
     if not source["path"]:
         faults.required(f"{path}.path")

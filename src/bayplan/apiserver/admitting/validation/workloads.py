@@ -5,9 +5,12 @@ Upstream: pkg/apis/apps/validation/validation.go (v1.36).
 
 from __future__ import annotations
 
+from typing import Any
+
 from bayplan.apiserver.admitting.defaults.apps import ROLLING_UPDATE
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.selecting_labels import matches
 from bayplan.apiserver.admitting.validation.faults import Faults, shown_labels_of, shown_selector
 from bayplan.apiserver.admitting.validation.metadata import (
@@ -239,8 +242,20 @@ def _with_claimed_volumes(spec: Document) -> Document:
     return {**template, "spec": {**template["spec"], "volumes": volumes}}
 
 
+def _shown_fixed(field: str, value: Any) -> Any:
+    if field != "volumeClaimTemplates" or value is None:
+        return value
+    return [internal(claim, "PersistentVolumeClaim") for claim in value]
+
+
 def check_stateful_set_update(new: Document, old: Document, faults: Faults) -> None:
     check_stateful_set(new, faults, is_new=False)
+    if admission_release().names_fixed_fields:
+        check_selector_update(new, old, faults)
+        for field in ("volumeClaimTemplates", "serviceName", "podManagementPolicy"):
+            value, before = new["spec"].get(field), old["spec"].get(field)
+            faults.immutable(f"spec.{field}", value, before, _shown_fixed(field, value))
+        return
     kept, before = (
         {name: value for name, value in spec.items() if name not in _STATEFUL_CHANGES}
         for spec in (new["spec"], old["spec"])
@@ -251,10 +266,10 @@ def check_stateful_set_update(new: Document, old: Document, faults: Faults) -> N
 
 def check_replication_controller(controller: Document, faults: Faults) -> None:
     spec = controller["spec"]
-    faults.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
+    faults.declared.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     if not spec.get("selector"):
         faults.required("spec.selector")
-    faults.not_negative("spec.replicas", spec.get("replicas"))
+    faults.declared.not_negative("spec.replicas", spec.get("replicas"))
     template = spec.get("template")
     if template is None:
         faults.required("spec.template")

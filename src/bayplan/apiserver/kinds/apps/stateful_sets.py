@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.defaults.apps import default_stateful_set
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.release import gate_is_on
 from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.workload_statuses import check_stateful_set_status
 from bayplan.apiserver.admitting.validation.workloads import (
@@ -16,10 +18,29 @@ from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.statuses.workloads import completed_counts
 from bayplan.apiserver.tables.workloads import CONTROLLER_REVISIONS, STATEFUL_SETS
 
+
+def _create(stateful_set: Document, now: int) -> None:  # noqa: ARG001 - other kinds need the time
+    _drop_max_unavailable(stateful_set, {})
+
+
+def _drop_max_unavailable(new: Document, old: Document) -> None:
+    """Where its feature is off, nobody can begin to use the field."""
+    # Upstream: pkg/registry/apps/statefulset/strategy.go dropStatefulSetDisabledFields (v1.36).
+    if not gate_is_on("MaxUnavailableStatefulSet") and "maxUnavailable" not in _rolling(old):
+        _rolling(new).pop("maxUnavailable", None)
+
+
+def _rolling(stateful_set: Document) -> Document:
+    rolling: Document = stateful_set.get("spec", {}).get("updateStrategy", {}).get("rollingUpdate") or {}
+    return rolling
+
+
 STATEFUL_SET = Kind(
     "apps/v1",
     "StatefulSet",
     defaults=default_stateful_set,
+    on_create=_create,
+    on_update=_drop_max_unavailable,
     check=check_stateful_set,
     check_update=check_stateful_set_update,
     subresources={"status": check_stateful_set_status},

@@ -80,6 +80,8 @@ AUTOSCALER = Kind(
     check=check_autoscaler,
     check_update=check_autoscaler_update,
     subresources={"status": check_autoscaler_status},
+    watched=("spec",),
+    watched_since="HPAGeneration",
     printer=HORIZONTAL_POD_AUTOSCALERS,
 )
 AUTOSCALER_V1 = replace(

@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.apiserver.admitting.cluster import ClusterView
 from bayplan.apiserver.admitting.defaults.core import default_pod_template
-from bayplan.apiserver.admitting.defaults.pods import default_pod
+from bayplan.apiserver.admitting.defaults.pods import complete_pod_totals, default_pod
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.keeping import keep
 from bayplan.apiserver.admitting.label_keys import merge_label_keys
@@ -16,6 +16,7 @@ from bayplan.apiserver.admitting.plugins.limit_ranges import apply_limit_ranges,
 from bayplan.apiserver.admitting.plugins.priorities import keep_priority, resolve_priority
 from bayplan.apiserver.admitting.plugins.tolerations import tolerate_for_a_while
 from bayplan.apiserver.admitting.pod_resources import qos_class
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.pods.spec import check_new_pod
 from bayplan.apiserver.admitting.validation.pods.status import check_pod_status_update
 from bayplan.apiserver.admitting.validation.pods.updates import (
@@ -50,6 +51,7 @@ def _complete(resource: Resource, pod: Document, old: Document | None, name: str
 
 def _create(pod: Document, now: int) -> None:
     spec = pod["spec"]
+    complete_pod_totals(spec)
     status: Document = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):
         status["conditions"] = [
@@ -64,6 +66,12 @@ def _create(pod: Document, now: int) -> None:
         ]
     pod["status"] = status
     merge_label_keys(pod)
+
+
+def _keep_totals(new: Document, old: Document) -> None:
+    """What the server has completed need not be written again."""
+    if admission_release().completes_pod_totals_last and "resources" not in new["spec"]:
+        keep(new["spec"], old["spec"], "resources")
 
 
 def _keep_status(new: Document, old: Document, now: int) -> None:  # noqa: ARG001 - other kinds need the time
@@ -119,6 +127,7 @@ POD = Kind(
     defaults=default_pod,
     complete=_complete,
     on_create=_create,
+    on_update=_keep_totals,
     on_status=_keep_status,
     check=check_new_pod,
     check_update=check_pod_update,

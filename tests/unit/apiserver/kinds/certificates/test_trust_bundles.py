@@ -2,21 +2,118 @@
 
 from __future__ import annotations
 
+import base64
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import NameOID
+from tests.support.admission_documents import document, refusal
+
+from bayplan.apiserver.schema.versions import serving
 from bayplan.testing import cluster
 
-BUNDLE: dict[str, Any] = {
-    "apiVersion": "certificates.k8s.io/v1",
-    "kind": "ClusterTrustBundle",
-    "metadata": {"name": "roots"},
-    "spec": {"trustBundle": "text"},
-}
+KEY = ec.generate_private_key(ec.SECP256R1())
+NAME = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "root")])
 
 
-def test_they_are_stored() -> None:
+def certificate(*, is_authority: bool = True) -> str:
+    builder = x509.CertificateBuilder(
+        NAME, NAME, KEY.public_key(), 1, datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
+    )
+    made = builder.add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
+    return made.sign(KEY, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+
+
+ROOT = certificate()
+OMITTED = 'spec.trustBundle: Invalid value: "<value omitted>": '
+
+
+def bundle(text: str, name: str = "roots", **spec: Any) -> dict[str, Any]:
+    spec = {"trustBundle": text, **spec}
+    return document("certificates.k8s.io/v1", "ClusterTrustBundle", spec, metadata={"name": name, "uid": "1"})
+
+
+def stub(key: Any = KEY) -> str:
+    made = x509.CertificateSigningRequestBuilder(x509.Name([])).sign(key, hashes.SHA256())
+    return base64.b64encode(made.public_bytes(serialization.Encoding.DER)).decode()
+
+
+def request(**spec: Any) -> dict[str, Any]:
+    asked = {
+        **{"signerName": "example.com/s", "podName": "p", "podUID": "1", "nodeName": "n", "nodeUID": "2"},
+        **{"serviceAccountName": "default", "serviceAccountUID": "3", "stubPKCS10Request": stub()},
+    }
+    return document("certificates.k8s.io/v1", "PodCertificateRequest", {**asked, **spec})
+
+
+def test_they_are_stored_and_listed() -> None:
     with cluster(nodes=0, scheduler=False, controllers=False, kubernetes_version="1.37") as live:
-        live.apply(BUNDLE)
+        live.apply({**bundle(ROOT), "metadata": {"name": "roots"}})
         (found,) = live.list("clustertrustbundles.certificates.k8s.io")
-        assert found["spec"] == {"trustBundle": "text"}
-        assert live.list("podcertificaterequests.certificates.k8s.io", namespace="default") == []
+        assert found["spec"] == {"trustBundle": ROOT}
+        live.apply({**request(), "metadata": {"name": "r", "namespace": "default"}})
+        (asked,) = live.list("podcertificaterequests.certificates.k8s.io", namespace="default")
+        assert asked["spec"]["maxExpirationSeconds"] == 86_400
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        (bundle(ROOT), ""),
+        (bundle(f"a comment\n{ROOT}"), ""),
+        (bundle("text"), OMITTED + "at least one trust anchor must be provided"),
+        (bundle(ROOT + ROOT), OMITTED + "duplicate trust anchor (indices [0 1])"),
+        (bundle(certificate(is_authority=False)), OMITTED + "entry 0 does not have the CA bit set"),
+        (
+            bundle(ROOT + "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"),
+            OMITTED + "entry 1 does not parse as X.509",
+        ),
+        (bundle(ROOT.replace("CERTIFICATE", "KEY")), OMITTED + "entry 0 has bad block type: KEY"),
+        (
+            bundle(ROOT, "a:b"),
+            'metadata.name: Invalid value: "a:b": ClusterTrustBundle without signer name must not have ":" in its name',
+        ),
+        (bundle(ROOT, "example.com:s:a", signerName="example.com/s"), ""),
+        (
+            bundle(ROOT, "roots", signerName="example.com/s"),
+            'metadata.name: Invalid value: "roots": ClusterTrustBundle for signerName example.com/s must be named with '
+            "prefix example.com:s:",
+        ),
+    ],
+)
+def test_bundles(given: dict[str, Any], fault: str) -> None:
+    with serving("1.37"):
+        assert refusal(given) == fault
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        (request(), ""),
+        (request(podUID=""), 'spec.podUID: Invalid value: "": must not be empty'),
+        (
+            request(maxExpirationSeconds=60),
+            "spec.maxExpirationSeconds: Invalid value: 60: must be in the range [3600, 7862400]",
+        ),
+        (
+            request(signerName="kubernetes.io/s", maxExpirationSeconds=86_401),
+            "spec.maxExpirationSeconds: Invalid value: 86401: must be in the range [3600, 86400]",
+        ),
+        (
+            request(stubPKCS10Request=""),
+            "spec: Invalid value: exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set",
+        ),
+        (request(stubPKCS10Request="YQ=="), "spec.stubPKCS10Request: Invalid value: must be a valid PKCS#10 CSR"),
+        (
+            request(stubPKCS10Request=stub(rsa.generate_private_key(65537, 2048))),
+            'spec.stubPKCS10Request: Invalid value: "2048-bit modulus": RSA keys must have modulus size 3072 or 4096',
+        ),
+    ],
+)
+def test_requests(given: dict[str, Any], fault: str) -> None:
+    with serving("1.37"):
+        assert refusal(given) == fault

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
 from bayplan.apiserver.admitting.validation.names import (
@@ -20,7 +21,7 @@ from bayplan.apiserver.admitting.validation.pods.placement import (
 )
 from bayplan.apiserver.admitting.validation.pods.resources import check_amounts, check_pod_resources
 from bayplan.apiserver.admitting.validation.pods.security import check_operating_system, check_pod_security_context
-from bayplan.apiserver.admitting.validation.pods.volumes import check_volumes
+from bayplan.apiserver.admitting.validation.pods.volumes import check_images_named, check_volumes
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.names import label_key_faults
 
@@ -78,6 +79,8 @@ def check_template(template: Document, faults: Faults, path: Path) -> None:
 def check_pod_spec(spec: Document, faults: Faults, path: Path, *, name: str = "", is_pod: bool = False) -> None:
     """Of a pod, or of a template, whose pods have no name yet."""
     volumes = check_volumes(spec.get("volumes", ()), name, faults, f"{path}.volumes")
+    if is_pod or admission_release().needs_images_of_volumes:
+        check_images_named(spec.get("volumes", ()), faults, f"{path}.volumes")
     claim_names = _check_resource_claims(spec.get("resourceClaims", ()), faults, f"{path}.resourceClaims")
     check_all_containers(spec, volumes, claim_names, faults, path)
     if "resources" in spec:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import difference, internal
 from bayplan.apiserver.admitting.pod_resources import qos_class
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_metadata
 from bayplan.apiserver.admitting.validation.names import range_faults
@@ -211,6 +212,8 @@ def _with_amounts_of(container: Document, other: Document) -> Document:
         resources.pop(which, None)
         if amounts:
             resources[which] = amounts
+    if not admission_release().resizes_beside_claims:
+        resources.pop("claims", None)
     return {**container, "resources": resources}
 
 

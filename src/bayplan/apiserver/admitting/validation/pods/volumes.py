@@ -134,6 +134,13 @@ def _check_iscsi(source: Document, faults: Faults, path: Path) -> None:
         faults.append(fault)
 
 
+def check_images_named(volumes: Iterable[Document], faults: Faults, path: Path) -> None:
+    """Of volumes that hold images: which image."""
+    for position, volume in enumerate(volumes):
+        if "image" in volume and not volume["image"].get("reference"):
+            faults.required(f"{path}[{position}].image.reference")
+
+
 def _check_image(source: Document, faults: Faults, path: Path) -> None:
     faults.one_of(f"{path}.pullPolicy", source.get("pullPolicy") or None, PULL_POLICIES)
 
