@@ -55,6 +55,18 @@ from bayplan.core.framework.contract import (
     WhatIfPlugin,
     default_normalize,
 )
+from bayplan.core.framework.group_contract import (
+    GroupFailure,
+    GroupPlacement,
+    GroupProposal,
+    NormalizePlacementsPlugin,
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
+    PodGroupAssignments,
+    PodGroupInfo,
+    PodGroupPostFiltered,
+    PodGroupPostFilterPlugin,
+)
 from bayplan.core.framework.per_node import NodeView, PerNodePlugin
 from bayplan.core.framework.requeue import (
     ActionType,
@@ -75,6 +87,7 @@ from bayplan.core.framework.speed_hints import (
 )
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unresolvable, unschedulable
 from bayplan.core.snapshot import View
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -103,19 +116,30 @@ __all__ = [
     "Failure",
     "FilterPlugin",
     "Found",
+    "GroupFailure",
+    "GroupPlacement",
+    "GroupProposal",
     "Hint",
     "IntArray",
     "Node",
     "NodeGroups",
     "NodeTable",
     "NodeView",
+    "NormalizePlacementsPlugin",
     "NormalizePlugin",
     "Object",
     "OtherNodes",
     "Pending",
     "PerNodePlugin",
     "PermitPlugin",
+    "PlacementGeneratePlugin",
+    "PlacementScorePlugin",
     "Pod",
+    "PodGroup",
+    "PodGroupAssignments",
+    "PodGroupInfo",
+    "PodGroupPostFilterPlugin",
+    "PodGroupPostFiltered",
     "PodInfo",
     "PostBindPlugin",
     "PostFilterPlugin",

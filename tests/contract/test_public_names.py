@@ -30,10 +30,12 @@ PUBLIC = {
         Status Code SUCCESS unschedulable unresolvable CycleError
         MAX_NODE_SCORE default_normalize Wait WaitingPod Pending AssumedPod
         PostFiltered Proposal Found Failure
+        PodGroup PodGroupInfo GroupPlacement PodGroupAssignments PodGroupPostFiltered GroupProposal GroupFailure
         ClusterEvent EventResource ActionType ClusterEventWithHint Hint EnqueueExtensions
         Object Node Pod Action Emit
         PreEnqueuePlugin QueueSortPlugin PreFilterPlugin FilterPlugin PostFilterPlugin PreScorePlugin ScorePlugin
         ReservePlugin PermitPlugin PreBindPlugin BindPlugin PostBindPlugin
+        PlacementGeneratePlugin PlacementScorePlugin PodGroupPostFilterPlugin NormalizePlacementsPlugin
         UnpreparedPlugin WhatIfPlugin NormalizePlugin UnreservePlugin AnsweringPlugin PreFlightPlugin
         SpeedHints NodeGroups sign_constraints sign_requests UNFORESEEN OWN_PODS_DECIDE
     """,

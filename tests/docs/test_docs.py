@@ -153,14 +153,19 @@ def test_python_examples_run(page: Path) -> None:
 
 def test_the_guide_shows_the_plugins_that_are_in_the_example() -> None:
     """Word for word, so that what was checked on the page holds for the file as well."""
-    folders = (ROOT / "examples" / "gpu_packing", ROOT / "examples" / "plugin_points")
-    example = "".join(text_of(folder / f"{folder.name}.py") for folder in folders)
-    shown = [block for block in blocks(ROOT / "docs" / "guide" / "plugins.md", "python") if block.startswith("class ")]
-    assert len(shown) == 5
-    assert [block.splitlines()[0] for block in shown if block not in example] == []
-    settings = blocks(ROOT / "docs" / "guide" / "plugins.md", "yaml")
-    for folder, shown_settings in zip(folders, settings, strict=True):
-        assert shown_settings in text_of(folder / "scheduler.yaml")
+    pages = {
+        "plugins.md": [ROOT / "examples" / "gpu_packing", ROOT / "examples" / "plugin_points"],
+        "group-plugins.md": [ROOT / "examples" / "rack_aware"],
+    }
+    for name, folders in pages.items():
+        page = ROOT / "docs" / "guide" / name
+        example = "".join(text_of(folder / f"{folder.name}.py") for folder in folders)
+        shown = [block for block in blocks(page, "python") if block.startswith("class ")]
+        assert shown
+        assert [block.splitlines()[0] for block in shown if block not in example] == []
+        settings = [block for block in blocks(page, "yaml") if block.startswith("apiVersion")]
+        for folder, shown_settings in zip(folders, settings, strict=True):
+            assert shown_settings in text_of(folder / "scheduler.yaml")
 
 
 def test_the_guide_lists_the_rules_for_plugins() -> None:

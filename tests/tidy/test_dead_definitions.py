@@ -56,6 +56,10 @@ PUBLIC = {
         f"bayplan.core.{where}.fits_without": "for plugins that make room in their own way"
         for where in ("framework.contract.Failure", "preemption.post_filter.FailedAttempt")
     },
+    **{
+        f"bayplan.core.{where}.nodes_without": "for plugins that make room for groups in their own way"
+        for where in ("framework.group_contract.GroupFailure", "groups.post_filter.FailedGroup")
+    },
     "bayplan.core.framework.per_node.NodeView.pod_keys": "for plugins that judge one node at a time",
     "bayplan.core.lifecycle.FLYING": "names a part of the table of states",
     "bayplan.core.queue.SchedulingQueue.in_flight_counts": "what upstream reports as inflight_events",

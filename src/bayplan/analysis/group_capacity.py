@@ -17,8 +17,7 @@ from bayplan.core.deciding import Decider
 from bayplan.core.framework.profile import Profile
 from bayplan.core.groups.cycle import attempt_group
 from bayplan.core.groups.member import Member
-from bayplan.core.groups.placements import topology_key
-from bayplan.model.groups import PodGroup, PodGroupStatus
+from bayplan.model.groups import PodGroup, PodGroupStatus, topology_key
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod, PodSchedulingGroup, PodStatus
 from bayplan.model.structs import replace

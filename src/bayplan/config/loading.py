@@ -314,7 +314,7 @@ class _Outside:
 def _named_at(profile: KubeSchedulerProfile, path: str) -> dict[str, dict[str, str]]:
     """Each plugin that the file enables: the points where, and the field of each."""
     named: dict[str, dict[str, str]] = {}
-    for point in (MULTI_POINT, *EXTENSION_POINTS):
+    for point in (MULTI_POINT, *EXTENSION_POINTS, *GROUP_EXTENSION_POINTS):
         enabled_path = f"{path}.plugins.{point}.enabled"
         for position, plugin in enumerate(profile.plugins.at(point).enabled):
             named.setdefault(plugin.name, {}).setdefault(point, f"{enabled_path}[{position}]")

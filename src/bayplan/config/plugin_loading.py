@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
-from bayplan.core.framework import contract
+from bayplan.core.framework import contract, group_contract
 from bayplan.core.framework.contract import Reads
 from bayplan.core.framework.per_node import PerNodePlugin
 from bayplan.core.framework.requeue import EnqueueExtensions
@@ -41,6 +41,9 @@ POINT_PROTOCOLS: Final[Mapping[str, type]] = MappingProxyType(
         "preBind": contract.PreBindPlugin,
         "bind": contract.BindPlugin,
         "postBind": contract.PostBindPlugin,
+        "placementGenerate": group_contract.PlacementGeneratePlugin,
+        "placementScore": group_contract.PlacementScorePlugin,
+        "podGroupPostFilter": group_contract.PodGroupPostFilterPlugin,
     }
 )
 #: What a plugin may have besides.
@@ -50,6 +53,7 @@ SIDE_PROTOCOLS: Final[tuple[type, ...]] = (
     contract.UnreservePlugin,
     contract.AnsweringPlugin,
     contract.PreFlightPlugin,
+    group_contract.NormalizePlacementsPlugin,
     EnqueueExtensions,
 )
 #: The method by which a per-node plugin takes part in a point.

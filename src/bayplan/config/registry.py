@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bayplan.config.defaults import POD_GROUP_POST_FILTER
 from bayplan.config.loading import Configuration, ProfileSpec
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import DEFAULT_PREEMPTION
 from bayplan.core.framework.contract import (
     PermitPlugin,
-    PodGroupPostFilterPlugin,
     PostFilterPlugin,
     PreBindPlugin,
     PreEnqueuePlugin,
@@ -39,10 +39,12 @@ from bayplan.core.plugins.node_resources_balanced_allocation import NodeResource
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
 from bayplan.core.plugins.node_unschedulable import NodeUnschedulable
 from bayplan.core.plugins.node_volume_limits import NodeVolumeLimits
+from bayplan.core.plugins.pod_group_pods_count import PodGroupPodsCount
 from bayplan.core.plugins.pod_topology_spread import PodTopologySpread
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.plugins.scheduling_gates import SchedulingGates
 from bayplan.core.plugins.taint_toleration import TaintToleration
+from bayplan.core.plugins.topology_placement_generator import TopologyPlacementGenerator
 from bayplan.core.plugins.volume_binding import VolumeBinding
 from bayplan.core.plugins.volume_restrictions import VolumeRestrictions
 from bayplan.core.plugins.volume_zone import VolumeZone
@@ -76,6 +78,8 @@ WITH_ARGS: tuple[PluginFactory, ...] = (
     DynamicResources,
     NodeResourcesBalancedAllocation,
 )
+#: Plugins that only see placements of pod groups.
+OF_PLACEMENTS: tuple[PluginFactory, ...] = (TopologyPlacementGenerator, PodGroupPodsCount)
 PLUGINS_BY_NAME: Mapping[str, PluginFactory] = {factory.name: factory for factory in (*PLAIN, *WITH_ARGS)}  # type: ignore[attr-defined]
 #: Plugins whose constructor takes the feature gates.
 WITH_GATES: frozenset[PluginFactory] = frozenset(
@@ -137,21 +141,18 @@ def _build(spec: ProfileSpec, configuration: Configuration, extenders: tuple[Ext
         # Upstream ends the search for candidates early; here only a configuration that says so does.
         preemption=spec.args[DEFAULT_PREEMPTION] if DEFAULT_PREEMPTION in spec.configured else None,
         extenders=extenders,
-        groups=_group_plugins(spec, at("podGroupPostFilter"))
-        if configuration.gates.generic_workload
-        else NO_GROUP_PLUGINS,
+        groups=_group_plugins(spec, at) if configuration.gates.generic_workload else NO_GROUP_PLUGINS,
     )
 
 
-def _group_plugins(spec: ProfileSpec, post_filter: tuple[PodGroupPostFilterPlugin, ...]) -> GroupPlugins:
-    strategy = spec.args[NodeResourcesFit.name].scoring_strategy
+def _group_plugins(spec: ProfileSpec, at: Callable[[str], tuple[Any, ...]]) -> GroupPlugins:
+    weights = [spec.placement_weights[name] for name in spec.plugins["placementScore"]]
     return GroupPlugins(
         gang_gate=GangScheduling() if GANG_SCHEDULING in spec.plugins["preEnqueue"] else None,
         counts_gangs=any(GANG_SCHEDULING in names for names in spec.plugins.values()),
-        generate=spec.plugins["placementGenerate"],
-        score=tuple((name, spec.placement_weights[name]) for name in spec.plugins["placementScore"]),
-        score_resources=tuple((resource.name, resource.weight) for resource in strategy.resources),
-        post_filter=post_filter,
+        generate=next(iter(at("placementGenerate")), None),
+        score=tuple(zip(at("placementScore"), weights, strict=True)),
+        post_filter=at(POD_GROUP_POST_FILTER),
     )
 
 
@@ -163,7 +164,7 @@ def _gang_permit(spec: ProfileSpec, gates: FeatureGates) -> tuple[PermitPlugin, 
 def _instances(spec: ProfileSpec, gates: FeatureGates) -> Mapping[str, Any]:
     used = {name for names in spec.plugins.values() for name in names}
     built: dict[str, Any] = {}
-    for factory in (*PLAIN, *WITH_ARGS):
+    for factory in (*PLAIN, *WITH_ARGS, *OF_PLACEMENTS):
         name: str = factory.name  # type: ignore[attr-defined]
         if name in used:
             args = (spec.args[name],) if factory in WITH_ARGS else ()

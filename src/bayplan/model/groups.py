@@ -53,3 +53,9 @@ class PodGroupStatus(ObjectPart, kw_only=True):
 class PodGroup(TopLevel, kw_only=True):
     spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
     status: PodGroupStatus = msgspec.field(default_factory=PodGroupStatus)
+
+
+def topology_key(group: PodGroup) -> str | None:
+    """The label whose values are the domains that the group must stay within one of; None: it may be anywhere."""
+    constraints = group.spec.scheduling_constraints
+    return constraints.topology[0].key if constraints is not None and constraints.topology else None

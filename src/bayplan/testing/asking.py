@@ -64,6 +64,8 @@ class Case:
     cache: Cache
     info: PodInfo
     view: View
+    objects: tuple[Object, ...]  # the cluster was made of them
+    pod: Pod
 
     @property
     def alive_rows(self) -> RowArray:
@@ -74,11 +76,11 @@ class Case:
 
 
 def case_of(objects: Iterable[Object], pod: Pod) -> Case:
-    cache = Cache()
+    cache, objects = Cache(), tuple(objects)
     for obj in objects:
         cache.add(obj)
     info = cache.info(pod)
-    return Case(cache, info, cache.view())
+    return Case(cache, info, cache.view(), objects, pod)
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def apply_change(case: Case, change: ObjectChange) -> Case:
         case.cache.objects.remove(old)
     if new is not None:
         case.cache.add(new)
-    return Case(case.cache, case.info, case.cache.view())
+    return replace(case, view=case.cache.view())
 
 
 def _check_kept_verdicts(trial: Trial, case: Case, node_row: int, change: ObjectChange) -> None:
@@ -221,7 +222,7 @@ def _follow_a_pod_that_comes(trial: Trial, pod: Pod, node_row: int) -> None:
     for new in [new for old, new in trial.scene.changes if old is None and isinstance(new, Pod)][:1]:
         case = case_of(trial.scene.objects, pod)
         pod_row, name = case.cache.nominate(_placed(new, ""), "").row, case.view.nodes.names[node_row]
-        case = Case(case.cache, case.info, case.cache.view())
+        case = replace(case, view=case.cache.view())
         outcome = prepared(trial.plugin, case)
         if isinstance(outcome, Ready) and _is_plain(case, pod_row):
             worlds = WhatIfWorlds([trial.plugin], [outcome.state], case.view)

@@ -17,6 +17,7 @@ from bayplan.core.framework.verdict import CycleError
 from bayplan.testing import (
     change_rules,
     foresight_rules,
+    group_rules,
     one_row_rules,
     other_node_rules,
     plugin_rules,
@@ -39,6 +40,7 @@ RULES: Final = MappingProxyType(
         "order": "the order in which nodes were added does not matter",
         "empty": "it works with no nodes, and with one",
         "range": "final scores are 0 to 100",
+        "counts": "a plugin that `sees_counts_only` scores placements the same wherever the members are",
         "concerns": "it skips pods that `concerns` rules out",
         "reads": "reusable answers change only as declared by `reads` and `score_reads`",
         "signature": "pods that `sign_pod` signs alike get the same answers",
@@ -48,7 +50,7 @@ RULES: Final = MappingProxyType(
         "foresight": "what `foresee` predicts for a node holds whichever pods leave it, for all pods of the shape",
         "one row": "`filter_one` and `score_one` agree with `filter` and `score` on every row, and return plain ints",
         "wakes": "it registers for every event that can make a rejected pod fit",
-        "exercised": "the test clusters make it pass and reject nodes, or give different scores",
+        "exercised": "the test clusters make it pass and reject nodes, give different scores, or divide nodes",
     }
 )
 
@@ -60,6 +62,10 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Trial], None]], ...]] = (
     ("order", plugin_rules.does_not_care_in_which_order_nodes_came),
     ("empty", plugin_rules.works_without_nodes_and_with_one),
     ("range", plugin_rules.scores_from_0_to_100),
+    ("order", group_rules.does_not_care_in_which_order_nodes_came),
+    ("range", group_rules.scores_from_0_to_100),
+    ("counts", group_rules.looks_at_counts_alone),
+    ("exercised", group_rules.divides_nodes),
     ("concerns", plugin_rules.skips_what_does_not_concern_it),
     ("reads", change_rules.reads_what_it_says),
     ("signature", signature_rules.looks_at_what_it_signs),
@@ -141,6 +147,10 @@ def _check_exercised(name: str, points: frozenset[str], seen: Seen) -> None:
         idle.append("it passed no node")
     if "score" in points and len(seen.scores) < 2:
         idle.append("all its scores were equal")
+    if "placementScore" in points and len(seen.placement_scores) < 2:
+        idle.append("all its scores of placements were equal")
+    if "placementGenerate" in points and not seen.divided:
+        idle.append("it made no more than one placement")
     assert not idle, (
         f"{name} was not exercised (rule `exercised`): {' and '.join(idle)} in any scene; "
         f"pass scenes that exercise it to check_plugin"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 from bayplan.core.columns import ALL_ROWS, IntArray, every_row
@@ -52,7 +53,7 @@ def _check(plugin: Any, point: str, case: Case, changed: Node) -> None:
     before = _answers(plugin, point, kept, case.view)
     resource_count = len(case.view.nodes.resources)
     case.cache.add_node(changed)
-    later = Case(case.cache, case.info, case.cache.view())
+    later = replace(case, view=case.cache.view())
     if len(later.view.nodes.resources) > resource_count:
         return  # which resources there are may matter
     name = changed.metadata.name

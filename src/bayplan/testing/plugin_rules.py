@@ -42,6 +42,7 @@ from bayplan.testing.asking import (
     status_on,
     transcript,
 )
+from bayplan.testing.asking_groups import group_transcript
 from bayplan.testing.clusters import Scene
 
 
@@ -52,6 +53,8 @@ class Seen:
     passed: bool = False
     rejected: bool = False
     scores: set[int] = field(default_factory=set)
+    placement_scores: set[int] = field(default_factory=set)
+    divided: bool = False  # some group got several placements
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +76,10 @@ class Trial:
     def scores(self) -> bool:
         return "score" in self.points
 
+    @property
+    def sees_placements(self) -> bool:
+        return bool(self.points & {"placementGenerate", "placementScore"})
+
     def cases(self) -> Iterator[Case]:
         """Each waiting pod, in a cluster of its own that must not be changed."""
         for pod in self.scene.waiting:
@@ -86,7 +93,8 @@ class Trial:
     def transcript(self, case: Case, other: Any = None) -> list[tuple[str, Any]]:
         """All that the plugin says of a case, or another plugin in its place."""
         rows = self.score_rows(case) if self.scores else row_array([])
-        return transcript(other or self.plugin, sorted(self.points), case, rows)
+        plugin, points = other or self.plugin, sorted(self.points)
+        return [*transcript(plugin, points, case, rows), *group_transcript(plugin, points, case)]
 
     def rng(self) -> Random:
         return Random(self.scene.seed)

@@ -192,28 +192,6 @@ class PostFilterPlugin(Protocol):
         """What may help a pod that fits nowhere. Nothing is changed here: the core does what is returned."""
 
 
-class GroupFailure(Protocol):
-    """An attempt in which a pod group does not fit, as PodGroupPostFilter plugins see it."""
-
-    @property
-    def is_constrained(self) -> bool:
-        """Whether the group has constraints on topology that count, though they may be empty."""
-
-    def reached(self, plugin: str) -> bool:
-        """Whether the PreFilter of a plugin was reached for some pod of the group."""
-
-    def preempt(self) -> Status:
-        """Preemption for the group, as DefaultPreemption does it."""
-
-
-@runtime_checkable
-class PodGroupPostFilterPlugin(Protocol):
-    name: ClassVar[str]
-
-    def pod_group_post_filter(self, failure: GroupFailure) -> Status:
-        """What may help a pod group that does not fit."""
-
-
 @runtime_checkable
 class PreScorePlugin(Protocol):
     name: ClassVar[str]

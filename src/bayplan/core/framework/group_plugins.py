@@ -1,6 +1,7 @@
 """Which plugins of a profile have a say on pod groups.
 
-Mostly names and weights: placing a group is a stage of the core (`bayplan.core.groups`), which calls no plugin back.
+Counting a gang's pods is part of the core (`bayplan.core.groups`, `bayplan.core.queue`), so of GangScheduling there is
+little more than whether it is there.
 """
 
 from __future__ import annotations
@@ -8,8 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from bayplan.core.framework.contract import PodGroupPostFilterPlugin
+from bayplan.core.framework.group_contract import (
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
+    PodGroupPostFilterPlugin,
+)
 from bayplan.core.framework.requeue import EnqueueExtensions
+from bayplan.core.framework.speed_hints import hint
 
 GANG_SCHEDULING: Final = "GangScheduling"
 TOPOLOGY_PLACEMENT_GENERATOR: Final = "TopologyPlacementGenerator"
@@ -22,14 +28,18 @@ class GroupPlugins:
 
     gang_gate: EnqueueExtensions | None = None  # GangScheduling, if its PreEnqueue waits for minCount pods
     counts_gangs: bool = False  # GangScheduling says whether enough pods can be placed
-    generate: tuple[str, ...] = ()  # only the first is asked
-    score: tuple[tuple[str, int], ...] = ()  # placements, each with its weight
-    score_resources: tuple[tuple[str, int], ...] = ()  # that NodeResourcesFit weighs
+    generate: PlacementGeneratePlugin | None = None
+    score: tuple[tuple[PlacementScorePlugin, int], ...] = ()  # of placements, each with its weight
     post_filter: tuple[PodGroupPostFilterPlugin, ...] = ()
 
     @property
     def gates_gangs(self) -> bool:
         return self.gang_gate is not None
+
+    @property
+    def sees_counts_only(self) -> bool:
+        """Whether no score of a placement depends on the node that a member gets."""
+        return all(hint(plugin, "sees_counts_only") for plugin, _ in self.score)
 
 
 NO_GROUP_PLUGINS: Final = GroupPlugins()

@@ -64,6 +64,9 @@ class SpeedHints(Protocol):
     #: `post_filter` sees no more of a pod than its shape, its priority and its preemption policy. What it says is then
     #: reused for identical pods while nothing changes.
     sees_shape_only: ClassVar[bool]
+    #: The node of each member does not matter to `score_placements`, and of members that are alike only how many find
+    #: one. Placements are then compared without placing every member in each of them.
+    sees_counts_only: ClassVar[bool]
 
     def sign_pod(self, pod: PodInfo) -> Hashable:
         """What the plugin looks at in a pod (upstream's SignPod): pods with equal signatures get the same answers.

@@ -8,7 +8,7 @@ Steps, in order, one file each:
     waiting.py     whether a group may enter the queue, and in which order its members are tried
     feasible.py    whether enough members can still be placed
     placing.py     all members on some nodes, one after another; everything is taken back
-    placements.py  the same for each topology domain, and which domain is best
+    placements.py  the same for each placement that plugins make of the nodes, and which is best
     preempting.py  which units have to go so that the group fits
     post_filter.py the PodGroupPostFilter chain
     cycle.py       one attempt from start to end, and what each pod and the group are told

@@ -5,6 +5,7 @@ Takes a view and the nodes in question; gives a node or why there is none. Place
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from bayplan.core.columns import BoolArray, RowArray, row_array
@@ -14,7 +15,7 @@ from bayplan.core.decision import Fits
 from bayplan.core.diagnosis import NO_NODES, fit_error
 from bayplan.core.extending import add_extender_scores, ask_filters, filter_by_extenders
 from bayplan.core.filtering import PreFilterResult, filter_nodes, filter_states, filter_with_nominated, run_pre_filters
-from bayplan.core.framework.contract import SKIP
+from bayplan.core.framework.contract import SKIP, Skip, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError
 from bayplan.core.preemption.post_filter import first_by_name
@@ -51,6 +52,7 @@ class Tried:
     rejectors: tuple[str, ...] = ()
     skipped: frozenset[str] = frozenset()  # plugins whose PreFilter had nothing to do for it
     reached: frozenset[str] = frozenset()  # plugins whose PreFilter was asked
+    states: Mapping[str, State | Skip] = field(default_factory=dict)  # what each of them left for later
     loses_nomination: bool = False  # what it needs could not be reserved
 
     @property
@@ -83,6 +85,7 @@ class _Attempt:
         if self.pre is not None:
             tried.skipped = frozenset(name for name, state in self.pre.states.items() if state is SKIP)
             tried.reached = frozenset(self.pre.ran)
+            tried.states = self.pre.states
         return tried
 
     def _decided(self) -> Tried | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from bayplan.core.cache import Cache
 from bayplan.core.columns import BoolArray
 from bayplan.core.deciding import Decider
+from bayplan.core.framework.group_contract import PodGroupInfo
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError
 from bayplan.core.groups.feasible import feasibility
@@ -50,6 +51,12 @@ class GroupStage:
     def scheduled_count(self) -> int:
         """Members that have a node."""
         return len(self.cache.pods.scheduled_members(object_key(self.group)))
+
+    @property
+    def info(self) -> PodGroupInfo:
+        """The group as plugins see it."""
+        scheduled = self.cache.pods.scheduled_members(object_key(self.group))
+        return PodGroupInfo(self.group, [each.info for each in self.members], scheduled)
 
     def feasibility(self, scheduled: int, remaining: int) -> GroupStatus:
         if not self.profile.groups.counts_gangs:

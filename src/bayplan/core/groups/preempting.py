@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from bayplan.core.actions import Action
 from bayplan.core.cache import Cache
 from bayplan.core.columns import row_array
 from bayplan.core.filtering import filter_states, filter_with_nominated, run_pre_filters
@@ -37,6 +38,7 @@ class GroupPreemption:
     evicted: list[str] = field(default_factory=list)  # those to be deleted now, sorted
     violations: int = 0  # victims whose eviction breaks a budget
     proposed: dict[str, str] = field(default_factory=dict)  # member -> node
+    actions: tuple[Action, ...] = ()  # of PodGroupPostFilter plugins, to perform whatever becomes of the group
 
 
 def preempt(stage: GroupStage) -> GroupPreemption:
@@ -70,15 +72,16 @@ def preempt(stage: GroupStage) -> GroupPreemption:
         victims = [unit for unit in spared if not search.may_stay(unit)]
     found.ran = True
     found.violations = sum(violating.get(unit, 0) for unit in victims)
-    _name_victims(found, view, sorted(victims, key=lambda unit: unit.order))
+    in_order = sorted(victims, key=lambda unit: unit.order)
+    name_victims(found, view, [row for unit in in_order for row in unit.pod_rows])
     found.proposed = {each.member.key: each.node for each in trial.placed.assigned}
     text = f"found a placement for podgroup, preempting {len(found.victims)} victims"
     found.status = Status(Code.SUCCESS, (text,))
     return found
 
 
-def _name_victims(found: GroupPreemption, view: View, victims: Sequence[Unit]) -> None:
-    rows = [row for unit in victims for row in unit.pod_rows]
+def name_victims(found: GroupPreemption, view: View, rows: Sequence[int]) -> None:
+    """Those that have to go, and those of them that are to be deleted now."""
     found.victims = [view.pods.keys[row] for row in rows]
     found.evicted = sorted(view.pods.keys[row] for row in rows if not view.pods.terminating[row])
 

@@ -86,6 +86,8 @@ class GroupScheduling:
         actions = [action for each in told for action in each.actions]
         actions += self._binding.take_actions()
         actions += self._condition(attempt, withheld)
+        if attempt.preemption is not None:
+            actions += attempt.preemption.actions
         for eviction in evictions:
             if self._binding.is_waiting(eviction.pod):
                 actions += self._binding.stop(eviction, now)

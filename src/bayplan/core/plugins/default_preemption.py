@@ -13,10 +13,9 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DEFAULT_PREEMPTION
 from bayplan.core.framework.contract import (
     Failure,
-    GroupFailure,
     PostFiltered,
 )
-from bayplan.core.framework.verdict import Status
+from bayplan.core.framework.group_contract import GroupFailure, PodGroupPostFiltered
 from bayplan.core.snapshot import View
 
 
@@ -30,5 +29,5 @@ class DefaultPreemption:
     def post_filter(self, pod: PodInfo, view: View, failure: Failure) -> PostFiltered:  # noqa: ARG002
         return failure.preempt()
 
-    def pod_group_post_filter(self, failure: GroupFailure) -> Status:
+    def pod_group_post_filter(self, failure: GroupFailure) -> PodGroupPostFiltered:
         return failure.preempt()

@@ -51,6 +51,7 @@ from bayplan.core.framework.contract import (
     Reads,
     Ready,
 )
+from bayplan.core.framework.group_contract import PodGroupAssignments, PodGroupInfo
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.speed_hints import OtherNodes, sign_requests
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
@@ -66,6 +67,7 @@ from bayplan.core.plugins.node_resources_fit_hints import (
     after_nominated_pod_asks_for_less,
     after_pod_change,
 )
+from bayplan.core.plugins.placement_utilization import utilizations
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.plugins.utilization import rounded_quotient, scores_by_utilization, truncated_quotient
 from bayplan.core.snapshot import View
@@ -126,6 +128,7 @@ class NodeResourcesFit:
     sign_pod = staticmethod(sign_requests)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
     stays_in_range: ClassVar[bool] = True
+    sees_counts_only: ClassVar[bool] = True
     follows_requests: ClassVar[bool] = True
 
     def __init__(self, args: NodeResourcesFitArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
@@ -240,6 +243,14 @@ class NodeResourcesFit:
                 weights += weight
         mean: int = self._mean(total, weights or 1)
         return mean
+
+    def score_placements(
+        self,
+        group: PodGroupInfo,  # noqa: ARG002
+        view: View,
+        assignments: Sequence[PodGroupAssignments],
+    ) -> IntArray:
+        return utilizations(self.args.scoring_strategy.resources, view, assignments)
 
     def filter_rule(self, state: FitState) -> loops.Rule:
         return loops.Rule(loops.FIT_CODES, state.demands)

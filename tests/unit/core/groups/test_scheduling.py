@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import ClassVar
+
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.config.releases import RELEASES
 from bayplan.core.actions import Bind, Emit, Evict, SetCondition, SetGroupCondition
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import EvictAnswered, ObjectAdded
+from bayplan.core.framework.group_contract import GroupFailure, GroupProposal, PodGroupPostFiltered
+from bayplan.core.framework.verdict import SUCCESS, unschedulable
 from bayplan.core.lifecycle import PodState
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.scheduler import Scheduler
@@ -123,3 +128,33 @@ def test_limits_of_preemption_hold_for_groups() -> None:
     assert not len(scheduler.queue.nominations)
     (written,) = [action for action in decision.actions if isinstance(action, SetGroupCondition)]
     assert written.message.endswith("evictions are limited to 1 a minute, and it takes 2.")
+
+
+class FromTheSamePlace:
+    """Takes the pods of one node, whatever their priority."""
+
+    name: ClassVar[str] = "FromTheSamePlace"
+
+    def pod_group_post_filter(self, failure: GroupFailure) -> PodGroupPostFiltered:
+        pods = failure.view.nodes.pod_rows[0]
+        nodes = failure.nodes_without(pods)
+        if nodes is None:
+            return PodGroupPostFiltered(unschedulable("nothing helps"))
+        return PodGroupPostFiltered(SUCCESS, GroupProposal(pods, nodes))
+
+
+def test_a_plugin_makes_room_for_a_group_in_its_own_way() -> None:
+    """The old pod is as important as the group: no preemption would take it."""
+    profile = PROFILES["default-scheduler"]
+    profile = replace(profile, groups=replace(profile.groups, post_filter=(FromTheSamePlace(),)))
+    profiles = {"default-scheduler": profile}
+    scheduler = Scheduler(profiles, queue_order(profiles), started_at=NOW, gates=CONFIGURATION.gates)
+    old = make.pod("old").cpu("3").node("n").obj()
+    for each in (NODE, old, gang(2), member("a"), member("b")):
+        scheduler.observe(ObjectAdded(each), NOW)
+    decision = decided(scheduler)
+    assert decision.outcome is Outcome.NOMINATED
+    (eviction,) = [action for action in decision.actions if isinstance(action, Evict)]
+    assert eviction.pod == "default/old"
+    nominated = {each.pod: each.nominated_node for each in decision.actions if isinstance(each, SetCondition)}
+    assert nominated == {"default/a": "n", "default/b": "n"}

@@ -24,7 +24,6 @@ from bayplan.core.framework.contract import (
     SKIP,
     AssumedPod,
     Failure,
-    GroupFailure,
     Pending,
     PostFiltered,
     PreFiltered,
@@ -32,6 +31,7 @@ from bayplan.core.framework.contract import (
     Ready,
     default_normalize,
 )
+from bayplan.core.framework.group_contract import GroupFailure, PodGroupPostFiltered
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.dynamic_resources.allocation import AllocationError, Search
@@ -210,13 +210,13 @@ class DynamicResources:
             return nothing_to_deallocate(release)
         return deallocate(pod, state, failure.codes_of(self.name), release)
 
-    def pod_group_post_filter(self, failure: GroupFailure) -> Status:
+    def pod_group_post_filter(self, failure: GroupFailure) -> PodGroupPostFiltered:
         """The claims of the pods stay as they are."""
         if failure.is_constrained:
-            return unschedulable()
+            return PodGroupPostFiltered(unschedulable())
         if not failure.reached(self.name):
-            return Status(Code.ERROR, (STATE_NOT_FOUND,), self.name)
-        return unschedulable("deallocation and deletion of ResourceClaims completed")
+            return PodGroupPostFiltered(Status(Code.ERROR, (STATE_NOT_FOUND,), self.name))
+        return PodGroupPostFiltered(unschedulable("deallocation and deletion of ResourceClaims completed"))
 
     def tells_nodes_apart(self, pod: PodInfo) -> bool:
         return self._gates.dra_prioritized_list and bool(pod.spec.resource_claims)
