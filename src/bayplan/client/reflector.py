@@ -20,7 +20,7 @@ from bayplan.client.extender_documents import KeptDocuments
 from bayplan.client.refusals import ApiStatus, read_status
 from bayplan.client.watch_lines import KindReader, Page, UnintelligibleError, Unreadable
 from bayplan.client.watched_kinds import WatchedKind
-from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
+from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved, changes_between
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.watch_types import BOOKMARK, DELETED
 from bayplan.model.well_known import INITIAL_EVENTS_END
@@ -210,14 +210,7 @@ class Reflector:
 
     def _replace(self, listed: dict[str, Object], version: str) -> None:
         """What is known becomes what is listed; the difference is delivered."""
-        known = self.known
-        events: list[Event] = [ObjectRemoved(obj) for key, obj in known.items() if key not in listed]
-        for key, new in listed.items():
-            old = known.get(key)
-            if old is None:
-                events.append(ObjectAdded(new))
-            elif old.metadata.resource_version != new.metadata.resource_version:
-                events.append(ObjectChanged(old, new))
+        events = changes_between(self.known, listed)
         self.known = listed
         self._version = version
         self._is_version_lost = False

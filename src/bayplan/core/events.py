@@ -7,11 +7,14 @@ them, so the garbage collector need not know them.
 
 from __future__ import annotations
 
-from typing import TypeAlias, final
+from collections.abc import Hashable, Mapping
+from typing import TypeAlias, TypeVar, final
 
 from bayplan.model.kinds import Object
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import Struct
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @final
@@ -69,4 +72,19 @@ class ClaimWriteFailed(Struct, frozen=True, gc=False):
 #: What became of something that the core asked for.
 Answer: TypeAlias = BindAnswered | EvictAnswered | VolumesAnswered | ClaimWriteFailed
 
-Event: TypeAlias = ObjectAdded | ObjectChanged | ObjectRemoved | Answer
+#: What a watch reports.
+ObjectEvent: TypeAlias = ObjectAdded | ObjectChanged | ObjectRemoved
+
+Event: TypeAlias = ObjectEvent | Answer
+
+
+def changes_between(known: Mapping[Key, Object], listed: Mapping[Key, Object]) -> list[ObjectEvent]:
+    """What must have happened to objects that were not watched for a while: those that are gone, then the others."""
+    events: list[ObjectEvent] = [ObjectRemoved(obj) for key, obj in known.items() if key not in listed]
+    for key, new in listed.items():
+        old = known.get(key)
+        if old is None:
+            events.append(ObjectAdded(new))
+        elif old.metadata.resource_version != new.metadata.resource_version:
+            events.append(ObjectChanged(old, new))
+    return events

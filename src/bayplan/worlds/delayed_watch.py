@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
+from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectEvent, ObjectRemoved, changes_between
 from bayplan.model.kinds import Object
 from bayplan.model.watch_types import DELETED
 from bayplan.store import Store, WatchEvent
-from bayplan.worlds.driving import FIRST_KINDS
+from bayplan.worlds.driving import rank_of
 
 Place = tuple[str, str, str]  # kind, namespace, name
 
@@ -34,7 +34,7 @@ class DelayedWatch:
         self.due = NEVER
         """When there is something to deliver next."""
 
-    def start(self) -> list[Event]:
+    def start(self) -> list[ObjectEvent]:
         """Everything there is, to be delivered at once."""
         return self._list({})
 
@@ -91,21 +91,12 @@ class DelayedWatch:
                 else:
                     hear(ObjectChanged(old, change.new), now)
 
-    def _list(self, known: dict[Place, Object]) -> list[Event]:
+    def _list(self, known: dict[Place, Object]) -> list[ObjectEvent]:
         """All that differs from what is known."""
         snapshot = self._store.list_and_watch()
         self._listed_version = snapshot.resource_version
         self._known, self.due = None, NEVER
-        listed = {_place(obj): obj for obj in snapshot.objects}
-        events: list[Event] = [ObjectRemoved(obj) for place, obj in known.items() if place not in listed]
-        order = sorted(listed, key=lambda place: FIRST_KINDS.index(place[0]) if place[0] in FIRST_KINDS else 9)
-        for place in order:
-            new, old = listed[place], known.get(place)
-            if old is None:
-                events.append(ObjectAdded(new))
-            elif old.metadata.resource_version != new.metadata.resource_version:
-                events.append(ObjectChanged(old, new))
-        return events
+        return changes_between(known, {_place(obj): obj for obj in sorted(snapshot.objects, key=rank_of)})
 
 
 def _place(obj: Object) -> Place:

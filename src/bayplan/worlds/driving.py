@@ -12,9 +12,12 @@ from typing import Protocol
 
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event
+from bayplan.model.kinds import Object
 
-#: Observed in this order and before all others, so that pods find their nodes, classes and volumes.
-FIRST_KINDS = ("Namespace", "PriorityClass", "Node", "PodGroup")
+_FIRST_KINDS = ("Namespace", "PriorityClass", "Node", "PodGroup")
+_RANKS = {kind: rank for rank, kind in enumerate(_FIRST_KINDS)}
+#: Of all other kinds.
+LAST_RANK = len(_FIRST_KINDS)
 
 
 class DecidingScheduler(Protocol):
@@ -23,6 +26,11 @@ class DecidingScheduler(Protocol):
     def observe(self, event: Event, now: int) -> None: ...
     def decide(self, now: int, clock: Callable[[], int] | None = None) -> Decision | None: ...
     def due_at(self, now: int) -> int | None: ...
+
+
+def rank_of(obj: Object) -> int:
+    """Objects are observed by rank, so that pods find their nodes, classes and groups."""
+    return _RANKS.get(type(obj).__name__, LAST_RANK)
 
 
 @contextmanager

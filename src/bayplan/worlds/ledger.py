@@ -17,12 +17,10 @@ from bayplan.core.starting_over import Past
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceClaim
-from bayplan.worlds.driving import FIRST_KINDS
+from bayplan.worlds.driving import LAST_RANK, rank_of
 
 #: Kind and key.
 Place: TypeAlias = tuple[str, str]
-
-_RANKS = {kind: rank for rank, kind in enumerate(FIRST_KINDS)}
 
 
 class Ledger:
@@ -96,8 +94,8 @@ def place_of(obj: Object) -> Place:
 
 def _order(obj: Object, past: Past) -> tuple[int, int]:
     if isinstance(obj, Pod):
-        return len(_RANKS) + 1, past.number(obj) if not obj.spec.node_name else 0
-    return _RANKS.get(type(obj).__name__, len(_RANKS)), 0
+        return LAST_RANK + 1, past.number(obj) if not obj.spec.node_name else 0
+    return rank_of(obj), 0
 
 
 def _version(obj: Object) -> int:

@@ -17,7 +17,7 @@ from bayplan.core.actions import Action
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object, object_key
-from bayplan.worlds.driving import FIRST_KINDS
+from bayplan.worlds.driving import rank_of
 from bayplan.worlds.journal import JournalWriter
 
 BYTES_PER_MB = 1_000_000
@@ -127,5 +127,4 @@ def _number(file: Path) -> int:
 
 def in_order(objects: Iterable[Object]) -> list[Object]:
     """What pods refer to first."""
-    rank = {kind: position for position, kind in enumerate(FIRST_KINDS)}
-    return sorted(objects, key=lambda obj: rank.get(type(obj).__name__, len(rank)))
+    return sorted(objects, key=rank_of)
