@@ -69,8 +69,8 @@ def parse_reference(text: str, namespace: str = DEFAULT_NAMESPACE) -> Reference:
     except UnknownKindError as error:
         kinds = ", ".join(kind.lower() for kind in _POD_KINDS)
         raise not_found(text, f"{error.kind!r} is not a kind that creates pods; expected one of: {kinds}") from error
-    except ValueError as error:
-        raise not_found(text, str(error).partition(": ")[2]) from error
+    except ObjectNameError as error:
+        raise not_found(text, error.problem) from error
 
 
 def group_named(text: str, namespace: str = DEFAULT_NAMESPACE) -> str:
@@ -89,17 +89,25 @@ def misread_kind(reference: Reference) -> str:
     return f" ({kind} is not a kind whose pods can be asked about: {', '.join(each.lower() for each in _POD_KINDS)})"
 
 
-class UnknownKindError(ValueError):
+class ObjectNameError(ValueError):
+    """The text names no object, and why."""
+
+    def __init__(self, text: str, problem: str) -> None:
+        super().__init__(f"{text!r}: {problem}")
+        self.problem = problem
+
+
+class UnknownKindError(ObjectNameError):
     def __init__(self, text: str, kind: str) -> None:
-        super().__init__(f"{text!r}: unknown kind {kind!r}")
+        super().__init__(text, f"unknown kind {kind!r}")
         self.kind = kind
 
 
 def parse_object_name(text: str, kinds: Collection[str], namespace: str = DEFAULT_NAMESPACE) -> Reference:
-    """What the text names, among `kinds`; `namespace` is for names without one. Raises ValueError."""
+    """What the text names, among `kinds`; `namespace` is for names without one. Raises ObjectNameError."""
     parts = text.split("/")
     if not all(parts) or len(parts) > 3:
-        raise ValueError(f"{text!r}: expected NAME, NAMESPACE/NAME, KIND/NAME or NAMESPACE/KIND/NAME")
+        raise ObjectNameError(text, "expected NAME, NAMESPACE/NAME, KIND/NAME or NAMESPACE/KIND/NAME")
     if len(parts) == 1:
         return Reference(POD, namespace, text)
     *before, written_kind, name = parts

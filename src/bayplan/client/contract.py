@@ -22,7 +22,11 @@ class Response(NamedTuple):
 
 
 class TransportError(Exception):
-    """There is no answer. The text is what Go's client says, such as `Post "http://…": EOF`."""
+    """There is no answer. The text is what Go's client says, such as `Post "http://…": EOF`; `cause` is its end."""
+
+    def __init__(self, message: str, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause or message
 
 
 class NotSentError(TransportError):

@@ -91,9 +91,9 @@ class HttpClient:
             async with asyncio.timeout_at(deadline):
                 await self._credentials.renew()
         except CredentialsFailed as error:
-            raise NotSentError(self._failed(method, path, f"getting credentials: {error}")) from None
+            raise NotSentError(*self._failed(method, path, f"getting credentials: {error}")) from None
         except TimeoutError:
-            raise NotSentError(self._failed(method, path, NO_HEADERS_IN_TIME)) from None
+            raise NotSentError(*self._failed(method, path, NO_HEADERS_IN_TIME)) from None
         if self._credentials.current.certificate != before:
             self._pool.close_idle()
 
@@ -114,14 +114,14 @@ class HttpClient:
             return await self._ask(wire, data, deadline)
         except BrokenExchange as broken:
             if method != "GET" or not (wire.has_served and broken.is_unanswered):
-                raise LostError(self._failed(method, path, str(broken))) from None
+                raise LostError(*self._failed(method, path, str(broken))) from None
         # The server closed an idle connection while a question was on its way to it that may be asked twice.
         self._pool.close_idle()
         wire = await self._wait(method, path, deadline)
         try:
             return await self._ask(wire, data, deadline)
         except BrokenExchange as broken:
-            raise LostError(self._failed(method, path, str(broken))) from None
+            raise LostError(*self._failed(method, path, str(broken))) from None
 
     async def _wait(self, method: str, path: str, deadline: float | None) -> Wire:
         try:
@@ -130,9 +130,9 @@ class HttpClient:
             async with asyncio.timeout_at(deadline):
                 return await self._pool.wait()
         except DialFailed as error:
-            raise NotSentError(self._failed(method, path, str(error))) from None
+            raise NotSentError(*self._failed(method, path, str(error))) from None
         except TimeoutError:
-            raise NotSentError(self._failed(method, path, NO_HEADERS_IN_TIME)) from None
+            raise NotSentError(*self._failed(method, path, NO_HEADERS_IN_TIME)) from None
 
     async def _ask(self, wire: Wire, data: bytes, deadline: float | None) -> Response:
         answer = wire.send(data)
@@ -149,8 +149,9 @@ class HttpClient:
                 timer.cancel()
             self._pool.give(wire)
 
-    def _failed(self, method: str, path: str, cause: str) -> str:
-        return request_failed(method, self._connection.address.shown + path, cause)
+    def _failed(self, method: str, path: str, cause: str) -> tuple[str, str]:
+        """The whole message, and the cause."""
+        return request_failed(method, self._connection.address.shown + path, cause), cause
 
     async def _open(self, path: str, idle_timeout_s: float | None) -> HttpStream:
         """A stream whose head has come."""
@@ -167,14 +168,14 @@ class HttpClient:
         try:
             wire = await self._dialer.dial(_ignore)
         except DialFailed as error:
-            raise NotSentError(self._failed("GET", path, str(error))) from None
+            raise NotSentError(*self._failed("GET", path, str(error))) from None
         stream = HttpStream(wire, idle_timeout_s, partial(self._failed, "GET", path))
         try:
             head = await wire.send(self._heads.request("GET", path, b"", JSON, _DEFAULT_AGENT), stream)
         except BaseException as error:
             stream.close()
             if isinstance(error, BrokenExchange):
-                raise LostError(self._failed("GET", path, str(error))) from None
+                raise LostError(*self._failed("GET", path, str(error))) from None
             raise
         stream.status = head.status
         return stream

@@ -375,7 +375,7 @@ class Reflector:
 
 def _cause(error: Exception) -> str:
     """Without the address of the request, which has another timeout each time."""
-    return str(error).rpartition('": ')[2] if isinstance(error, TransportError) else str(error)
+    return error.cause if isinstance(error, TransportError) else str(error)
 
 
 def _apply(objects: dict[str, Object], kind: str, obj: Object) -> Event | None:

@@ -19,10 +19,10 @@ _UNREAD_MAX: Final = 4 * 1024 * 1024
 class HttpStream:
     """A body in chunks; implements `Stream`, and takes what the wire receives."""
 
-    def __init__(self, wire: Wire, idle_timeout_s: float | None, failed: Callable[[str], str]) -> None:
+    def __init__(self, wire: Wire, idle_timeout_s: float | None, failed: Callable[[str], tuple[str, str]]) -> None:
         self.status = 0
         self._wire = wire
-        self._failed = failed  # a cause as a whole message
+        self._failed = failed  # the whole message of a cause, and the cause
         self._loop = asyncio.get_running_loop()
         self._unread: list[bytes] = []
         self._unread_size = 0
@@ -44,7 +44,7 @@ class HttpStream:
     async def __anext__(self) -> bytes:
         while not self._unread:
             if self._error is not None:
-                raise LostError(self._failed(str(self._error)))
+                raise LostError(*self._failed(str(self._error)))
             if self._is_over:
                 raise StopAsyncIteration
             self._reader = self._loop.create_future()

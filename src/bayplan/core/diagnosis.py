@@ -60,6 +60,11 @@ def count_verdicts(verdicts: Verdicts, rows: RowArray) -> Iterator[tuple[int, in
     yield from ((position, code, count) for (position, code), count in Counter(pairs).items())
 
 
+def without_preemption(message: str) -> str:
+    """The part of a scheduler's message that is about nodes; what came of preemption follows it as a sentence."""
+    return message.partition(". ")[0].removesuffix(".")
+
+
 def diagnose(filtered: Filtered, view: View, post_filter_message: str) -> Diagnosis:
     return Diagnosis(fit_error(filtered, view, post_filter_message), filtered.rejectors(view))
 

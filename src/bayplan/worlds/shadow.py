@@ -19,6 +19,7 @@ from bayplan.core.actions import Action, Bind, Evict, WriteVolumes
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Choice, Decision, Fits, NeedsPreemption, Outcome
+from bayplan.core.diagnosis import without_preemption
 from bayplan.core.events import (
     BindAnswered,
     Event,
@@ -267,7 +268,8 @@ class Shadow:
         if not followed.message:
             return  # they were faster
         # What is said about preemption depends on how far it has come.
-        otherwise = Agreement.MOVED if _gist(theirs) == _gist(followed.message) else Agreement.DIFFERENT
+        is_moved = without_preemption(theirs) == without_preemption(followed.message)
+        otherwise = Agreement.MOVED if is_moved else Agreement.DIFFERENT
         agreement = Agreement.SAME if theirs == followed.message else otherwise
         self.findings.said(
             MessageDifference(at=format_time(now), pod=key, agreement=agreement, ours=followed.message, theirs=theirs)
@@ -422,11 +424,6 @@ def _unschedulable_message(pod: Pod) -> str:
     if condition is None or (condition.status, condition.reason) != (FALSE, UNSCHEDULABLE):
         return ""
     return condition.message
-
-
-def _gist(message: str) -> str:
-    """What stands against the nodes, without what was said about preemption."""
-    return message.partition(". ")[0].rstrip(".")
 
 
 def _nobody(event: Event) -> None:

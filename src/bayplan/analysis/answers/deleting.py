@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bayplan.analysis.answers.course import DepartureCause
 from bayplan.analysis.answers.replacements import comes_back
-from bayplan.analysis.references import Reference, not_found, parse_object_name
+from bayplan.analysis.references import ObjectNameError, Reference, not_found, parse_object_name
 from bayplan.controllers.ownership import WORKLOADS, Ownership, controller_of_kind, is_terminal
 from bayplan.model.cluster import Namespace
 from bayplan.model.kinds import ALL_KINDS, Object, object_key
@@ -55,8 +55,8 @@ def parsed_names(texts: Iterable[str], namespace: str) -> list[Reference]:
     for text in texts:
         try:
             references.append(parse_object_name(text, ALL_KINDS, namespace))
-        except ValueError as error:
-            raise not_found(text, str(error).partition(": ")[2]) from error
+        except ObjectNameError as error:
+            raise not_found(text, error.problem) from error
     return references
 
 

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayplan.analysis.answers.headroom import Amounts
-from bayplan.core.plugins.node_resources_fit import TOO_MANY_PODS
+from bayplan.core.plugins.node_resources_fit import TOO_MANY_PODS, insufficient
 from bayplan.core.snapshot import View
 from bayplan.model.node import Node
 from bayplan.model.well_known import INSTANCE_TYPE, NODE_STATE_TAINTS
-
-_INSUFFICIENT = "Insufficient "
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +124,4 @@ def _pool(
 
 def _lacks_only_room(reasons: Sequence[str], offered: Collection[str]) -> bool:
     """Whether the pod would fit on an empty node there, as far as the pool has what it asks for at all."""
-    return bool(reasons) and all(
-        reason == TOO_MANY_PODS or reason.removeprefix(_INSUFFICIENT) in offered for reason in reasons
-    )
+    return bool(reasons) and {TOO_MANY_PODS, *map(insufficient, offered)}.issuperset(reasons)

@@ -77,17 +77,16 @@ def read_sampling(given: Any, source: str = "") -> Sampling:
 def _search(given: Mapping[str, Any], source: str) -> Sampling:
     """`{search: 40, objectives: [waiting.critical.p99, max utilization.cpu], seed: 7}`."""
     count, seed, objectives = given[SEARCH], given.get(SEED, 0), given.get(OBJECTIVES)
-    faults = [f"sample.{name}: unknown field" for name in given if name not in (SEARCH, SEED, OBJECTIVES)]
+    faults = [(f"sample.{name}", "unknown field") for name in given if name not in (SEARCH, SEED, OBJECTIVES)]
     if not isinstance(count, int) or not 0 < count <= RUNS_MAX:
-        faults.append(f"sample.{SEARCH}: expected a number of points, not {count!r}")
+        faults.append((f"sample.{SEARCH}", f"expected a number of points, not {count!r}"))
     if not isinstance(seed, int) or seed < 0:
-        faults.append(f"sample.{SEED}: expected a whole number, not {seed!r}")
+        faults.append((f"sample.{SEED}", f"expected a whole number, not {seed!r}"))
     if not isinstance(objectives, Sequence) or isinstance(objectives, str) or not objectives:
-        faults.append(
-            f"sample.{OBJECTIVES}: expected a list of figures such as nodeHours (less is better) or {MORE}pods.placed"
-        )
+        expected = f"expected a list of figures such as nodeHours (less is better) or {MORE}pods.placed"
+        faults.append((f"sample.{OBJECTIVES}", expected))
     if faults:
-        raise InvalidObject(Fault(source, "", *fault.split(": ", 1)) for fault in faults)
+        raise InvalidObject(Fault(source, "", field, problem) for field, problem in faults)
     assert objectives is not None
     try:
         require("optuna")

@@ -18,6 +18,10 @@ class ConfigurationError(Exception):
     """A policy or a binding cannot be used as it stands."""
 
 
+class ParamKindError(ConfigurationError):
+    """There is no such kind of parameters, so no binding of the policy can be used."""
+
+
 def params_of(
     kind: Document | None,
     reference: Document | None,
@@ -40,7 +44,7 @@ def params_of(
     if resource is None:
         group, _, version = kind.get("apiVersion", "").rpartition("/")
         named = f"{group}/{version}, Kind={kind.get('kind', '')}"
-        raise ConfigurationError(f"failed to find resource referenced by paramKind: '{named}'")
+        raise ParamKindError(f"failed to find resource referenced by paramKind: '{named}'")
     if reference is None:
         return [None]
     found = _selected(reference, resource, _namespace_of(reference, resource, namespace), cluster)

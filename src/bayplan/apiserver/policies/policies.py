@@ -18,7 +18,7 @@ from bayplan.apiserver.policies.conditions import Policy, values_of
 from bayplan.apiserver.policies.expressions import EvaluationError
 from bayplan.apiserver.policies.matching import matched
 from bayplan.apiserver.policies.mutating import MutatingPolicy
-from bayplan.apiserver.policies.params import ConfigurationError, params_of
+from bayplan.apiserver.policies.params import ConfigurationError, ParamKindError, params_of
 from bayplan.apiserver.policies.validating import Denial, ValidatingPolicy, Verdict
 from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
 from bayplan.apiserver.schema.resources import Resource, built_in
@@ -133,7 +133,7 @@ class Policies:
                 try:
                     yield from self._of_binding(policy, binding, resource, attributes, equivalents)
                 except ConfigurationError as error:
-                    is_policys = str(error).startswith("failed to find resource referenced by paramKind")
+                    is_policys = isinstance(error, ParamKindError)
                     what, named = ("policy", None) if is_policys else ("binding", binding)
                     refusals.append(_Refusal(policy, named, f"failed to configure {what}: {error}"))
                     if is_policys:

@@ -74,6 +74,12 @@ from bayplan.core.snapshot import View
 
 TOO_MANY_PODS = "Too many pods"
 
+
+def insufficient(resource: str) -> str:
+    """What the scheduler says of a node that has less of the resource than the pod requests."""
+    return f"Insufficient {resource}"
+
+
 DEMANDS_MAX = 61  # the bits between the two
 _HUNDREDFOLD_IS_TOO_LARGE = 2**63 // MAX_NODE_SCORE + 1
 
@@ -185,7 +191,7 @@ class NodeResourcesFit:
         return code
 
     def explain_failure(self, state: FitState, view: View, code: int) -> Status:  # noqa: ARG002
-        reasons = [f"Insufficient {demand.name}" for demand in self.unmet(state, code)]
+        reasons = [insufficient(demand.name) for demand in self.unmet(state, code)]
         if code & TOO_MANY_PODS_BIT:
             reasons.insert(0, TOO_MANY_PODS)
         return unresolvable(*reasons) if code & UNRESOLVABLE_BIT else unschedulable(*reasons)

@@ -9,6 +9,7 @@ from itertools import islice
 
 from bayplan.analysis.answers.course import Departure
 from bayplan.analysis.answers.drain import Blocked, DrainedNode, Draining, Eviction
+from bayplan.core.diagnosis import without_preemption
 from bayplan.report.answers.parts import REASONS_MAX, Cell, Details, Heading, Next, Part, Sentence, Snippet, Tone
 from bayplan.report.answers.tables import short_table
 from bayplan.report.words import counted, examples, listed
@@ -56,7 +57,7 @@ def _reasons(answer: Draining) -> Iterator[Part]:
     if len(by_budget) > _FEW:
         yield Sentence(f"Nor do {counted(len(by_budget) - _FEW, 'more budget')} allow any.")
     for _, pods in _grouped((_kind_of_reason(message), pod) for pod, message in answer.pending.items()):
-        yield Sentence(f"No node for {_few(pods)}: {first_reason(answer.pending[pods[0]])}.")
+        yield Sentence(f"No node for {_few(pods)}: {without_preemption(answer.pending[pods[0]])}.")
     if answer.preempted:
         yield _preempted_in_short(answer)
     yield from _remarks(answer)
@@ -69,7 +70,7 @@ def _few(names: Sequence[str]) -> str:
 
 def _kind_of_reason(message: str) -> str:
     """A key that is equal for messages that differ only in the number of nodes."""
-    return " ".join(sorted(re.findall(r"[^\d,.:]+", first_reason(message))))
+    return " ".join(sorted(re.findall(r"[^\d,.:]+", without_preemption(message))))
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
@@ -128,11 +129,6 @@ def _commands(answer: Draining) -> list[str]:
             *([f"kubectl uncordon {node.node}"] if answer.rolling else ()),
         )
     ]
-
-
-def first_reason(message: str) -> str:
-    """What the scheduler says about nodes, without what it says about preemption."""
-    return message.partition(". ")[0].removesuffix(".")
 
 
 def drain_sentence(answer: Draining) -> Sentence:
@@ -245,7 +241,7 @@ def _eviction_row(each: Eviction, answer: Draining) -> tuple[str | Cell, ...]:
     elif not each.returns:
         goes_to = Cell("lost" if each.bare else "gone", Tone.BAD if each.bare else Tone.FAINT)
     else:
-        goes_to = Cell(f"none: {first_reason(each.message)}", Tone.BAD)
+        goes_to = Cell(f"none: {without_preemption(each.message)}", Tone.BAD)
     return str(each.step), each.pod, goes_to, examples(each.victims, _NAMED)
 
 

@@ -8,7 +8,8 @@ from bayplan.analysis.answers.course import Departure, DepartureCause
 from bayplan.analysis.answers.node_usage import NodeChange, NodeUsage
 from bayplan.analysis.answers.whatif import PodCourse, WhatIf
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
-from bayplan.report.answers.drain import drain_sentence, draining_parts, first_reason
+from bayplan.core.diagnosis import without_preemption
+from bayplan.report.answers.drain import drain_sentence, draining_parts
 from bayplan.report.answers.parts import REASONS_MAX, Cell, Details, Heading, Part, Sentence, Tone
 from bayplan.report.answers.tables import short_table
 from bayplan.report.words import counted, examples, listed
@@ -39,7 +40,7 @@ def _pods_in_short(answer: WhatIf) -> Iterator[Part]:
     """The first of those that are worse off, and the first of those that gain."""
     if answer.pending:
         pods = [fate.pod for fate in answer.pending]
-        yield Sentence(f"No node for {listed(pods, _NAMED)}: {first_reason(answer.pending[0].message)}.")
+        yield Sentence(f"No node for {listed(pods, _NAMED)}: {without_preemption(answer.pending[0].message)}.")
     if answer.evicted:
         yield Sentence(f"Evicted: {listed(list(dict.fromkeys(each.pod for each in answer.evicted)), _NAMED)}.")
     if answer.placed:
@@ -170,7 +171,7 @@ def _then(each: Departure, fate: PodCourse | None) -> Cell:
 def _pending(pending: Sequence[PodCourse]) -> Iterator[Part]:
     if pending:
         yield Heading("Pending because of the change")
-        rows = [(fate.pod, _before(fate), first_reason(fate.message)) for fate in pending]
+        rows = [(fate.pod, _before(fate), without_preemption(fate.message)) for fate in pending]
         yield from short_table(("pod", "before", "why"), rows, flexible={"why"})
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.changed_clusters import cluster_of, owned
 
 from bayplan.controllers.budgets.evicting import MIRROR_ANNOTATION
-from bayplan.report.answers.drain import drain_parts, first_reason
+from bayplan.report.answers.drain import drain_parts
 from bayplan.report.answers.parts import Details, Next, Part, Sentence, Snippet, Table, Tone, cell
 from bayplan.testing import builders as make
 from bayplan.testing.building import Builder
@@ -171,18 +171,3 @@ def test_a_pod_that_waits_for_its_node() -> None:
 def test_nodes_behind_one_that_cannot_be_drained() -> None:
     shown = parts(A, B, BUDGET, web("p"), nodes=("a", "b"), rolling=True)
     assert [row[-1] for row in rows(shown)[0]] == ["blocked by a budget", "not reached"]
-
-
-@pytest.mark.parametrize(
-    ("message", "short"),
-    [
-        (
-            "0/3 nodes are available: 3 Insufficient example.com/gpu. preemption: 0/3 nodes are available.",
-            "0/3 nodes are available: 3 Insufficient example.com/gpu",
-        ),
-        ("0/0 nodes are available.", "0/0 nodes are available"),
-        ("no nodes available to schedule pods", "no nodes available to schedule pods"),
-    ],
-)
-def test_the_first_reason(message: str, short: str) -> None:
-    assert first_reason(message) == short

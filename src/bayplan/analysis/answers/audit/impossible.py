@@ -14,12 +14,13 @@ from copy import copy
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated, name_of
 from bayplan.analysis.answers.audit.cascade import can_be_decided, renewed
 from bayplan.analysis.answers.audit.certain_fits import CertainFits
-from bayplan.analysis.answers.audit.rules import Finding, in_short
+from bayplan.analysis.answers.audit.rules import Finding
 from bayplan.analysis.placement import Placer
 from bayplan.analysis.references import POD
 from bayplan.controllers.ownership import Workload, controller_reference, is_active
 from bayplan.core.cache import Cache
 from bayplan.core.columns.terms import AffinityTerm, compile_affinity
+from bayplan.core.diagnosis import without_preemption
 from bayplan.core.plugins.volume_binding import UNBOUND_IMMEDIATE
 from bayplan.model.cluster import Namespace
 from bayplan.model.kinds import Object, object_key
@@ -98,9 +99,9 @@ def _alone_in_the_cluster(placer: Placer, name: str, pods: Sequence[Pod]) -> Fin
         if UNBOUND_IMMEDIATE in outcome.message:
             return None  # a provisioner will see to it, and until then nothing is known
         if not number:
-            return Finding("never-fits", name, in_short(outcome.message))
+            return Finding("never-fits", name, without_preemption(outcome.message))
         fitting = f"only {number:,} of its {len(pods):,} pods fit into the empty cluster"
-        return Finding("too-many-replicas", name, f"{fitting}; then: {in_short(outcome.message)}")
+        return Finding("too-many-replicas", name, f"{fitting}; then: {without_preemption(outcome.message)}")
     return None
 
 

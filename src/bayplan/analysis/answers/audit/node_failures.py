@@ -17,8 +17,9 @@ from bayplan.analysis.answers.audit.cascade import Cascade, Settled, UnplacedPod
 from bayplan.analysis.answers.audit.certain_fits import CertainFits
 from bayplan.analysis.answers.audit.certain_misfits import CertainMisfits
 from bayplan.analysis.answers.audit.processes import in_processes
-from bayplan.analysis.answers.audit.rules import Finding, in_short
+from bayplan.analysis.answers.audit.rules import Finding
 from bayplan.controllers.ownership import controller_reference, is_active
+from bayplan.core.diagnosis import without_preemption
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
 
@@ -147,7 +148,7 @@ class _Trial:
 
     def _failure(self, node: str, settled: Settled) -> _Failure:
         owner_name = self._audited.owner_name
-        stranded = [(owner_name(pod), in_short(message)) for pod, message in settled.stranded]
+        stranded = [(owner_name(pod), without_preemption(message)) for pod, message in settled.stranded]
         return _Failure(node, stranded, [(owner_name(one), object_key(other)) for one, other in settled.evictions])
 
 

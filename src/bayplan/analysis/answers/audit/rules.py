@@ -172,11 +172,6 @@ RULES: dict[str, AuditRule] = {
 }
 
 
-def in_short(message: str) -> str:
-    """What the scheduler says of the nodes, without what it says of preemption."""
-    return message.partition(". ")[0].removesuffix(".")
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One object that breaks one rule."""

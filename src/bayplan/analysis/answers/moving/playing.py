@@ -21,6 +21,7 @@ from bayplan.analysis.answers.moving.room import Move
 from bayplan.analysis.answers.stage import Stage
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.cycle import attempt
+from bayplan.core.diagnosis import without_preemption
 from bayplan.model.pod import Pod
 
 
@@ -95,7 +96,7 @@ def _play_in(
     course.settle()
     if not course.node_of(goal.key):
         first = next((each.pod for each in course.arrivals[arrived:] if each.node == target), "")
-        why = f"{first} is ahead of it and takes the room" if first else _first_reason(course.message(goal.key))
+        why = f"{first} is ahead of it and takes the room" if first else without_preemption(course.message(goal.key))
         raise DoesNotHoldError(f"{goal.key} still gets no node: {why}")
     _check(course, pending, since)
     for step in steps:
@@ -173,8 +174,3 @@ def _check(course: Course, pending: Collection[str], since: int) -> None:
     for key in (*course.waiting, *course.held_back):
         if key not in pending:
             raise DoesNotHoldError(f"{key} is left without a node: {course.message(key)}")
-
-
-def _first_reason(message: str) -> str:
-    """What the scheduler says about nodes, without what it says about preemption."""
-    return message.partition(". ")[0].removesuffix(".")

@@ -29,6 +29,7 @@ from bayplan.analysis.cluster_objects import unbound
 from bayplan.analysis.showing import Shown
 from bayplan.controllers.ownership import controller_of_kind
 from bayplan.core.cycle import attempt
+from bayplan.core.diagnosis import without_preemption
 from bayplan.core.snapshot import View
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import object_key
@@ -184,7 +185,7 @@ def _why_impossible(asking: Asking, course: Course, pod: Pod, view: View, rows: 
     """What the scheduler says of a pod that finds no place among all existing nodes and one of each type."""
     found = attempt(asking.profile_of(pod), course.cache.info(pod), view)
     feasible = set() if found.filtered is None else set(found.filtered.feasible_rows.tolist())
-    return "" if feasible & rows else found.message.partition(". ")[0].removesuffix(".")
+    return "" if feasible & rows else without_preemption(found.message)
 
 
 class _Search:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bayplan.analysis.references import Reference, parse_object_name
+from bayplan.analysis.references import ObjectNameError, Reference, parse_object_name
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Command,
@@ -122,7 +122,7 @@ def _references(step: Step, verb: str) -> tuple[Reference, ...]:
     names = _texts(step, verb, "[NAMESPACE/]KIND/NAME or a list of them")
     try:
         return tuple(parse_object_name(name, ALL_KINDS) for name in names)
-    except ValueError as error:
+    except ObjectNameError as error:
         raise BadStep(verb, str(error)) from error
 
 
