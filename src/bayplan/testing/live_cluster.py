@@ -11,7 +11,7 @@ import secrets
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +59,7 @@ class LiveCluster:
         self.kubeconfig = folder / "kubeconfig"
         self.kubeconfig.write_text(kubeconfig(hosted.url, token), encoding="utf-8")
         self._thread = _ServingThread(hosted)
-        self._objects = LiveObjects(hosted.application, self._thread.call)
+        self._objects = LiveObjects(hosted.application, self._thread.call, self._thread.run)
 
     def apply(self, source: Source, namespace: str = DEFAULT_NAMESPACE) -> list[dict[str, Any]]:
         """Creates or changes objects, from YAML text, a file, a folder, an object or a list of objects.
@@ -227,6 +227,17 @@ class _ServingThread:
             with serving(self._hosted.kubernetes_version):  # the loop calls it in the context of now
                 self._loop.call_soon_threadsafe(_resolve, outcome, function)
         except RuntimeError:
+            self._raise_failure()
+            raise RuntimeError("this cluster has stopped") from None
+        return outcome.result(_STARTS_WITHIN_S)
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """What the coroutine returns in the cluster's thread."""
+        try:
+            with serving(self._hosted.kubernetes_version):
+                outcome = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        except RuntimeError:
+            coroutine.close()
             self._raise_failure()
             raise RuntimeError("this cluster has stopped") from None
         return outcome.result(_STARTS_WITHIN_S)

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from bayplan.apiserver.http.application import Application, request_of
 from bayplan.apiserver.http.connections import ABORT
+from bayplan.apiserver.http.long_requests import READING
 from bayplan.apiserver.http.requests import Request, error_answer
 from bayplan.apiserver.http.routing import UnknownPath, target_of
 from bayplan.apiserver.http.sending import Receive, Scope, Send, send_answer
 from bayplan.store.errors import ApiError, Conflict, InternalError, TooManyRequests
 
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_READING: Final = frozenset({"GET", "HEAD"})
 _REASONS: Final = {503: "ServiceUnavailable", 504: "Timeout", 403: "Forbidden", 401: "Unauthorized", 404: "NotFound"}
 _RETRY_AFTER_S: Final = 1
 
@@ -128,7 +128,7 @@ class FaultyFront:
             target = target_of(segments, self._application.registry.catalogue)
         except (ApiError, UnknownPath, IndexError):
             return "", ""
-        if request.method in _READING:
+        if request.method in READING:
             verb = "watch" if request.flag("watch") else "get" if target.name else "list"
         else:
             verb = _VERBS.get(request.method, "")

@@ -6,15 +6,14 @@ raised as `Refusal`. Watches are for real clients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from bayplan.apiserver.http.application import Application
-from bayplan.apiserver.http.requests import Answer, Request
-from bayplan.apiserver.http.writing import APPLY_PATCH
+from bayplan.apiserver.http.requests import APPLY_PATCH, Answer, Request
 from bayplan.apiserver.schema.discovery import in_discovery_order
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.model.media_types import JSON
@@ -41,10 +40,16 @@ class Refusal(Exception):  # noqa: N818 - an answer of the API, not an error of 
 class LiveObjects:
     """The objects behind an application that another thread runs."""
 
-    def __init__(self, application: Application, in_its_thread: Callable[[Callable[[], Any]], Any]) -> None:
+    def __init__(
+        self,
+        application: Application,
+        in_its_thread: Callable[[Callable[[], Any]], Any],
+        in_its_loop: Callable[[Coroutine[Any, Any, Any]], Any],
+    ) -> None:
         self._application = application
         self._catalogue = application.registry.catalogue
         self._in_its_thread = in_its_thread
+        self._in_its_loop = in_its_loop
 
     def apply(self, source: Source, namespace: str) -> list[dict[str, Any]]:
         """Server-side apply of each document; those with only a beginning of a name are created."""
@@ -109,7 +114,7 @@ class LiveObjects:
         content_type: str = JSON,
     ) -> dict[str, Any]:
         request = Request(method, path, query or {}, {"content-type": content_type}, body)
-        answer = self._in_its_thread(lambda: self._application.answer(request))
+        answer = self._in_its_loop(self._application.answer_in_turn(request))
         assert isinstance(answer, Answer), "nothing here asks for a watch"
         content: dict[str, Any] = msgspec.json.decode(answer.body)
         if answer.status >= _REFUSED_FROM:

@@ -88,6 +88,7 @@ class EmbeddedWorld:
         self._news = asyncio.Event()
         recorder = EventRecorder(registry)
         self._events = EventWriter(registry, clock())
+        self._turns = registry.turns
         self._world = SimulatedWorld(
             ProjectedStore(registry, "kube-controller-manager"),
             scheduler,
@@ -138,6 +139,7 @@ class EmbeddedWorld:
             self._stop_following()
 
     async def _turn(self) -> None:
+        await self._turns.free()
         self._news.clear()
         now = self._clock()
         if self._housekeeping is not None:

@@ -46,6 +46,11 @@ class CustomVersion:
         self._keeps_unknown = bool(definition["spec"].get("preserveUnknownFields"))
         self._schema = Schema(self.openapi or {})
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether there are expressions to evaluate."""
+        return self._schema.has_rules
+
     def receive(self, document: Document) -> tuple[Document, list[str]]:
         """The document with defaults and without unknown fields, and the paths of those."""
         unknown: list[str] = []

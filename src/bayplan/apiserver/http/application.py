@@ -2,6 +2,7 @@
 
 Everything that touches the registry happens between two awaits, so that no lock is needed and a write is seen whole or
 not at all. A request never makes others wait for its client: bodies are read before, and answers sent after, the work.
+One that takes long gets a turn of its own, in a thread (`registry/turns.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import base64
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from bayplan.apiserver.http import deleting as deletions
@@ -18,8 +20,11 @@ from bayplan.apiserver.http.accepting import form_of
 from bayplan.apiserver.http.bodies import check_length
 from bayplan.apiserver.http.connections import ABORT
 from bayplan.apiserver.http.information import Information
+from bayplan.apiserver.http.long_requests import LARGE, READING, takes_long
 from bayplan.apiserver.http.metrics import RESOURCES as METRICS
 from bayplan.apiserver.http.metrics import answer_metrics
+from bayplan.apiserver.http.rendering import finished
+from bayplan.apiserver.http.request_counts import RequestCounts
 from bayplan.apiserver.http.requests import TEXT, Answer, Request, StreamedAnswer, error_answer, query_of, segments_of
 from bayplan.apiserver.http.routing import Target, UnknownPath, target_of
 from bayplan.apiserver.http.sending import NOT_CACHED, Receive, Scope, Send, send_answer, send_pieces
@@ -27,6 +32,7 @@ from bayplan.apiserver.http.tokens import Tokens
 from bayplan.apiserver.http.watching import Watch, watch
 from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.registry.turns import in_thread
 from bayplan.apiserver.schema.versions import serving
 from bayplan.config.releases import DEFAULT_RELEASE, KubernetesRelease
 from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
@@ -34,8 +40,6 @@ from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotA
 #: A path may begin with this and the token.
 TOKEN_SEGMENT: Final = "token="
 BODY_SECONDS: Final = 60.0
-#: Larger bodies are decoded while others are served.
-_LARGE_BODY: Final = 32 * 1024
 _NOT_FOUND: Final = Answer(404, b"404 page not found\n", TEXT)
 #: What is said with every answer about kinds that nobody should use any more.
 _DEPRECATED = {
@@ -75,6 +79,7 @@ class Application:
         self._with_metrics = with_metrics
         self._information = Information(registry, address, release, METRICS if with_metrics else ())
         self._watches: set[Watch] = set()
+        self._counts = RequestCounts()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with serving(self._release.version):
@@ -85,15 +90,9 @@ class Application:
         request = request_of(scope)
         try:
             request = self.admitted(request)
-            if request.method not in ("GET", "HEAD"):
+            if request.method not in READING:
                 request = request._replace(body=await _body_of(request, receive))
-            if request.segments[:1] == ("openapi",):
-                # These documents take long to put together, and nobody else is to wait for them.
-                answer = await asyncio.to_thread(self.answer, request)
-            else:
-                if len(request.body) > _LARGE_BODY:
-                    request = await asyncio.to_thread(self._read_ahead, request)
-                answer = self.answer(request)
+            answer = await self.answer_in_turn(request)
         except ApiError as error:
             answer = error_answer(error)
         if isinstance(answer, StreamedAnswer):
@@ -102,7 +101,20 @@ class Application:
                 answer.when_stalled(abort)
             await send_pieces(answer.pieces, answer.content_type, (NOT_CACHED,), receive, send)
         else:
+            answer = finished(answer, request)
             await send_answer(answer._replace(headers=(NOT_CACHED, *answer.headers)), request.method, send)
+
+    async def answer_in_turn(self, request: Request) -> Answer | StreamedAnswer:
+        """The answer, once it is this request's turn. Nobody else has to wait for one that takes long."""
+        if request.segments[:1] == ("openapi",):
+            return await in_thread(partial(self.answer, request))
+        if len(request.body) > LARGE:
+            request = await in_thread(partial(self._read_ahead, request))
+        if takes_long(self.registry, request):
+            return await self.registry.turns.alone(partial(self.answer, request))
+        if request.method not in READING:
+            await self.registry.turns.free()
+        return self.answer(request)
 
     def close(self) -> None:
         """Ends all watches, so that the server can stop."""
@@ -151,12 +163,14 @@ class Application:
         return self._tokens.is_admins(given)
 
     def _answer(self, request: Request) -> Answer | StreamedAnswer:
-        if request.method in ("GET", "HEAD"):
+        if request.method in READING:
             found = self._information.answer(request)
             if found is not None:
                 return found
         if self._with_metrics and (measured := answer_metrics(self.registry, request, self._clock())) is not None:
             return measured
+        if request.segments == ("metrics",):
+            return self._counts.answer(self.registry)
         if len(request.segments) < 2 or request.segments[0] not in _API:
             return _NOT_FOUND
         if not all(request.segments):
@@ -169,30 +183,40 @@ class Application:
 
     def _serve(self, request: Request, target: Target) -> Answer | StreamedAnswer:
         verb = _verb_of(request, target)
+        try:
+            answer = self._handled(request, target, verb)
+        except ApiError as error:
+            answer = error_answer(error)
+        self._counts.note(request, target, verb, answer.status if isinstance(answer, Answer) else 200)
+        return answer
+
+    def _handled(self, request: Request, target: Target, verb: str) -> Answer | StreamedAnswer:
         now, form = self._clock(), form_of(request.header("accept"))
         if verb == "watch":
             watching, stream = watch(self.registry, request, target, form, self._clock)
             return self._remembered(watching, stream)
-        if target.subresource == "token":
-            handler: subresources.Handler = self._tokens.issue
-        elif target.subresource:
-            handler = subresources.handler_of(target, verb)
-        elif target.resource.kind == "TokenReview":
-            handler = self._tokens.review
-        elif reviews.is_review(target):
-            handler = reviews.answer_review
-        elif target.resource.kind == "Binding":
-            handler = subresources.bind
-        else:
-            handler = _HANDLERS[verb]
+        request.check_timeout()
         warnings: list[str] = []
         try:
-            answer = handler(self.registry, request._replace(warnings=warnings), target, form, now)
+            answer = self._handler(target, verb)(self.registry, request._replace(warnings=warnings), target, form, now)
         except ApiError as error:
             answer = error_answer(error)
         if target.resource.qualified_resource in _DEPRECATED:
             warnings.append(_DEPRECATED[target.resource.qualified_resource])
         return answer._replace(headers=(*answer.headers, *_warning_headers(warnings))) if warnings else answer
+
+    def _handler(self, target: Target, verb: str) -> subresources.Handler:
+        if target.subresource == "token":
+            return self._tokens.issue
+        if target.subresource:
+            return subresources.handler_of(target, verb)
+        if target.resource.kind == "TokenReview":
+            return self._tokens.review
+        if reviews.is_review(target):
+            return reviews.answer_review
+        if target.resource.kind == "Binding":
+            return subresources.bind
+        return _HANDLERS[verb]
 
     def _remembered(self, watching: Watch, stream: StreamedAnswer) -> StreamedAnswer:
         async def pieces() -> AsyncGenerator[bytes, None]:

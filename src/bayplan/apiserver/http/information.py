@@ -28,6 +28,9 @@ _BUILD: Final = {
     "platform": "linux/amd64",
 }
 _HEALTH: Final = frozenset({"healthz", "readyz", "livez"})
+#: The one check there is: a server that answers is healthy.
+_PING: Final = "ping"
+_OK: Final = Answer(200, b"ok", TEXT, (("x-content-type-options", "nosniff"),))
 _NOT_MODIFIED: Final = 304
 #: How many segments a path about the server has at most, by the first; longer ones are about objects.
 _LENGTHS: Final = {"api": 2, "apis": 3, "openapi": 5}
@@ -57,8 +60,8 @@ class Information:
         segments = request.segments
         if not segments:
             return _json({"paths": self._paths()})
-        if segments[0] in _HEALTH:
-            return Answer(200, b"ok", TEXT)
+        if segments[0] in _HEALTH and segments[1:] in ((), (_PING,)):
+            return _health(request, segments[0]) if len(segments) == 1 else _OK
         if segments == ("version",):
             return Answer(200, msgspec.json.format(encode_json(self._version), indent=2))
         if len(segments) <= _LENGTHS.get(segments[0], 0):
@@ -120,11 +123,34 @@ class Information:
         return _json(openapi_v3.built_in_document(served))
 
     def _paths(self) -> list[str]:
-        found = {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
+        found = {
+            "/api",
+            "/api/v1",
+            "/apis",
+            "/healthz",
+            "/healthz/ping",
+            "/livez",
+            "/metrics",
+            "/openapi/v2",
+            "/openapi/v3",
+            "/readyz",
+            "/version",
+        }
         for resource in self._catalogue.all():
             if resource.group:
                 found |= {f"/apis/{resource.group}", f"/apis/{resource.api_version}"}
         return sorted(found)
+
+
+def _health(request: Request, page: str) -> Answer:
+    # Upstream: handleRootHealth in apiserver/pkg/server/healthz/healthz.go (v1.36).
+    if "verbose" not in request.query:
+        return _OK
+    excluded = request.query.get("exclude", "")
+    lines = f"[+]{_PING} excluded: ok\n" if excluded == _PING else f"[+]{_PING} ok\n"
+    if excluded not in ("", _PING):
+        lines += f'warn: some health checks cannot be excluded: no matches for "{excluded}"\n'
+    return _OK._replace(body=f"{lines}{page} check passed\n".encode())
 
 
 def _classic(segments: tuple[str, ...], resources: tuple[Resource, ...]) -> Answer | None:

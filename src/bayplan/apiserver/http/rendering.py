@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 import yaml
 
 from bayplan.apiserver.http.accepting import PARTIAL, TABLE, Form
-from bayplan.apiserver.http.requests import YAML, Answer
+from bayplan.apiserver.http.requests import YAML, Answer, Request
 from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.versions import served_form
 from bayplan.apiserver.schema.resources import Resource
@@ -38,6 +39,23 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 _STRING_TAG = "tag:yaml.org,2002:str"
 _Dumper.add_representer(str, _text)
+
+
+#: What is served as it is: OpenAPI, and a version that is for people.
+_RAW: Final = frozenset({"openapi", "version"})
+_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+#: User agents of people, who get JSON that they can read.
+_PEOPLE: Final = ("curl", "Wget", "Mozilla/5.0")
+
+
+def finished(answer: Answer, request: Request) -> Answer:
+    """The answer as it leaves: JSON on a line of its own, or indented for those who are people or say so."""
+    # Upstream: isPrettyPrint in apiserver/pkg/endpoints/handlers/negotiation/negotiate.go (v1.36).
+    if not answer.body or not answer.content_type.startswith(JSON) or not _RAW.isdisjoint(request.segments[:1]):
+        return answer
+    pretty = request.query.get("pretty")
+    is_pretty = pretty in _TRUE if pretty else request.header("user-agent").startswith(_PEOPLE)
+    return answer._replace(body=msgspec.json.format(answer.body, indent=2) if is_pretty else answer.body + b"\n")
 
 
 def object_answer(

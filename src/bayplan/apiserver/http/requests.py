@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, unquote
 
 from bayplan.apiserver.registry.users import ADMIN, UserInfo
 from bayplan.apiserver.storage.entries import encode_json
+from bayplan.model.durations import parse_duration
 from bayplan.model.media_types import JSON
 from bayplan.store.errors import ApiError, BadRequest
 
@@ -16,6 +17,7 @@ _WHOLE: Final = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _NUMBER_DIGITS: Final = 20
 _VERSION_BITS, _VERSION_DIGITS = 64, 20
 YAML = "application/yaml"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
 TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -67,6 +69,20 @@ class Request(NamedTuple):
         if len(text) > _VERSION_DIGITS or int(text).bit_length() > _VERSION_BITS:
             return None, f"{fault}value out of range"
         return int(text), ""
+
+    def check_timeout(self) -> None:
+        """Raises BadRequest for a timeout that is no duration. Nothing takes long enough to be given up for one."""
+        # Upstream: apiserver/pkg/endpoints/filters/request_deadline.go (v1.36).
+        text = self.query.get("timeout")
+        if not text:
+            return
+        try:
+            parse_duration(text)
+        except ValueError as error:
+            number = _WHOLE.fullmatch(text) is not None
+            why = f"missing unit in duration '{text}'" if number else str(error)
+            words = why.replace("'", '"')
+            raise BadRequest(f"invalid timeout specified in the request URL - time: {words}") from None
 
     def header(self, name: str) -> str:
         return self.headers.get(name, "")

@@ -14,7 +14,7 @@ from bayplan.apiserver.http.bodies import Decoded, decode, media_type
 from bayplan.apiserver.http.deleting import deletion_request
 from bayplan.apiserver.http.logs import read_log
 from bayplan.apiserver.http.rendering import document_answer, object_answer
-from bayplan.apiserver.http.requests import Answer, Request
+from bayplan.apiserver.http.requests import APPLY_PATCH, Answer, Request
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.patching.server_side_apply.scaling import SCALE
 from bayplan.apiserver.registry.documents import metadata_of
@@ -135,7 +135,7 @@ def _wished_scale(request: Request, target: Target) -> Callable[[Document], Deco
         scale = decode(request, expected, "UpdateOptions")
         check_location(target.name, target.namespace, scale.document)
         return lambda _: scale
-    if media_type(request) == writing.APPLY_PATCH:
+    if media_type(request) == APPLY_PATCH:
         raise MethodNotAllowed
     return writing.patched_by(request, expected, "Ignore")
 

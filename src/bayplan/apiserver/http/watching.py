@@ -8,10 +8,10 @@ and not once for each. A client that does not keep up is cut off, and resumes fr
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import Final
 
-from bayplan.apiserver.http.accepting import PARTIAL, TABLE, Form
+from bayplan.apiserver.http.accepting import PARTIAL, Form
 from bayplan.apiserver.http.reading import ListSelection, check_list_options, selection_of
 from bayplan.apiserver.http.rendering import object_bytes
 from bayplan.apiserver.http.requests import Request, StreamedAnswer
@@ -30,6 +30,8 @@ from bayplan.store.log import DEFAULT_CAPACITY
 TIMEOUT_SECONDS: Final = 1_800
 #: How often a quiet watch is told the version it has reached, if it asked for that.
 BOOKMARK_SECONDS: Final = 60
+#: So many objects that are there when a watch begins are sent together.
+INITIAL_AT_ONCE: Final = 200
 #: After sending, so long is waited for more to send with it.
 GATHERING_SECONDS: Final = 0.01
 #: A watcher with so many events unsent, or bytes, has stopped reading; one who resumes never has, as logs are shorter.
@@ -56,6 +58,9 @@ class Watch:
         self._clock = clock
         self._include_object = include_object
         self._has_columns = False
+        self._initial: Iterator[bytes] | None = None
+        """What was there when the watch began, while it is being sent."""
+        self._noted_meanwhile: list[DocumentChange] = []
         self._lines: list[bytes] = []
         self._unsent = 0
         """Bytes of events since the last were sent."""
@@ -81,6 +86,10 @@ class Watch:
         try:
             begin(self)
             while True:
+                while self._initial is not None:
+                    if piece := self._next_initial():
+                        yield piece
+                    await asyncio.sleep(0)
                 if self._lines:
                     piece, self._lines, self._unsent = b"".join(self._lines), [], 0
                     yield piece
@@ -106,11 +115,29 @@ class Watch:
 
     # What is noted.
 
-    def add_everything(self) -> None:
-        """ADDED for all that is there."""
-        for entry in self._registry.storage.entries(storage_name(self._target.resource), self._target.namespace):
-            if self._is_selected(entry):
-                self._lines.append(watch_line(ADDED, self._render(entry)))
+    def begin_with_everything(self, *, bookmark: bool) -> None:
+        """ADDED for all that is there, before anything else; then perhaps a bookmark that says that this was all."""
+        storage = self._registry.storage
+        entries = storage.entries(storage_name(self._target.resource), self._target.namespace)
+        self._initial = self._everything(entries, storage.version if bookmark else None)
+
+    def _everything(self, entries: list[Entry], version: int | None) -> Iterator[bytes]:
+        for start in range(0, len(entries), INITIAL_AT_ONCE):
+            some = entries[start : start + INITIAL_AT_ONCE]
+            yield b"".join(watch_line(ADDED, self._render(entry)) for entry in some if self._is_selected(entry))
+        if version is not None:
+            yield self._bookmark(version, {"annotations": {INITIAL_EVENTS_END: "true"}})
+
+    def _next_initial(self) -> bytes:
+        """Some more of what was there. After the last of it, what has changed meanwhile is noted."""
+        assert self._initial is not None
+        piece = None if self._is_over else next(self._initial, None)
+        if piece is None:
+            self._initial = None
+            noted, self._noted_meanwhile = self._noted_meanwhile, []
+            for change in noted:
+                self._note(change)
+        return piece or b""
 
     def add_since(self, version: int) -> None:
         """What has changed since a version, or the one event that says that this is not known any more."""
@@ -125,14 +152,15 @@ class Watch:
             if change.resource == name:
                 self._note(change)
 
-    def add_bookmark(self, *, ends_initial_events: bool = False) -> None:
+    def add_bookmark(self) -> None:
         """Tells the client which version it has reached."""
-        metadata: Document = {"resourceVersion": str(self._registry.storage.version)}
-        if ends_initial_events:
-            metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+        self._lines.append(self._bookmark(self._registry.storage.version, {}))
+
+    def _bookmark(self, version: int, metadata: Document) -> bytes:
         resource = self._target.resource
-        bookmark = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
-        self._lines.append(watch_line(BOOKMARK, encode_json(bookmark)))
+        named = {"resourceVersion": str(version), **metadata}
+        bookmark = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": named}
+        return watch_line(BOOKMARK, self._shaped(bookmark) if self._form.shape else encode_json(bookmark))
 
     def _note(self, change: DocumentChange) -> None:
         namespace = self._target.namespace
@@ -142,6 +170,11 @@ class Watch:
         if not event_type:
             return
         if self._is_over:
+            return
+        if self._initial is not None:
+            self._noted_meanwhile.append(change)
+            if len(self._noted_meanwhile) > BEHIND_MAX:
+                self._give_up()
             return
         line = self._line(event_type, change)
         self._lines.append(line)
@@ -154,6 +187,7 @@ class Watch:
         """Keeps nothing more for a client that does not read."""
         self._is_over = True
         self._lines.clear()
+        self._noted_meanwhile.clear()
         if self._cut_off is not None:
             self._cut_off()
 
@@ -176,18 +210,22 @@ class Watch:
         return change.line(event_type, self._target.resource.api_version, self._render)
 
     def _render(self, entry: Entry) -> bytes:
-        resource, form = self._target.resource, self._form
-        if form.shape == PARTIAL:
-            return encode_json(partial_metadata(served_form(resource, entry.document), form.version))
-        if form.shape != TABLE:
-            return object_bytes(entry, resource)
+        resource = self._target.resource
+        if self._form.shape:
+            return self._shaped(served_form(resource, entry.document))
+        return object_bytes(entry, resource)
+
+    def _shaped(self, document: Document) -> bytes:
+        """A document as the table or the metadata that were asked for."""
+        if self._form.shape == PARTIAL:
+            return encode_json(partial_metadata(document, self._form.version))
         row = one_row_table(
-            self._registry.definitions.printer(resource),
-            served_form(resource, entry.document),
+            self._registry.definitions.printer(self._target.resource),
+            document,
             self._clock(),
             include_object=self._include_object,
             with_columns=not self._has_columns,
-            version=form.version,
+            version=self._form.version,
         )
         self._has_columns = True
         return encode_json(row)
@@ -209,9 +247,7 @@ def watch(
 
     def begin(started: Watch) -> None:
         if sends_all or not version:
-            started.add_everything()
-            if bookmarks and (sends_all or version == 0):
-                started.add_bookmark(ends_initial_events=True)
+            started.begin_with_everything(bookmark=bookmarks and (sends_all or version == 0))
         elif version <= registry.storage.version:
             started.add_since(version)
 

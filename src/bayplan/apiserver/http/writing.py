@@ -21,7 +21,7 @@ from bayplan.apiserver.http.bodies import (
     parse_json,
 )
 from bayplan.apiserver.http.rendering import object_answer
-from bayplan.apiserver.http.requests import Answer, Request
+from bayplan.apiserver.http.requests import APPLY_PATCH, Answer, Request
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.kinds.served import created_by_update
 from bayplan.apiserver.patching.decoding import (
@@ -37,6 +37,7 @@ from bayplan.apiserver.patching.strategic_merge import apply_strategic_merge_pat
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.messages import message_of
+from bayplan.apiserver.schema.strictness import repeated_fields
 from bayplan.apiserver.schema.yaml_bodies import InvalidYaml, parse_yaml_body
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.model.media_types import MERGE_PATCH, STRATEGIC_MERGE_PATCH
@@ -54,7 +55,7 @@ from bayplan.store.errors import (
     field_cause,
 )
 
-JSON_PATCH, APPLY_PATCH = "application/json-patch+json", "application/apply-patch+yaml"
+JSON_PATCH: Final = "application/json-patch+json"
 _OPTIONS_KINDS: Final = {"POST": "CreateOptions", "PUT": "UpdateOptions"}
 _MANAGER_MAX: Final = 128
 
@@ -146,29 +147,43 @@ def patched_by(
     """What the patch in the body makes of a document, checked like a body."""
     change, media = _patch_change(request, expected), media_type(request)
     message = None if custom is not None else message_of(expected.api_version, expected.kind)
-    is_strict = media == JSON_PATCH and validation != "Ignore"
-    unknown = unknown_members(_patch_content(request.body)) if is_strict else ()
+    noted = () if validation == "Ignore" else _noted_in_patch(request.body, media)
 
     def patched(document: Document) -> Decoded:
         made = change(document)
         check_depth(made, request.body)
-        if message is not None and media == STRATEGIC_MERGE_PATCH:
+        is_merged_by_kind = message is not None and media == STRATEGIC_MERGE_PATCH
+
+        def refusal(fault: str) -> Invalid:
+            text = shown_patch(parse_json(request.body)) if is_merged_by_kind else patched_text(document, made, message)
+            return undecodable_patch(text, fault)
+
+        if is_merged_by_kind:
+            assert message is not None
             try:
                 made = converted(made, message)
             except Inconvertible as fault:
-                raise undecodable_patch(shown_patch(parse_json(request.body)), str(fault)) from None
+                raise refusal(str(fault)) from None
         try:
-            decoded = checked_document(made, expected, validation, None, custom)
+            decoded = checked_document(made, expected, "Warn" if validation == "Strict" else validation, None, custom)
         except WrongType as error:
             if message is None:
                 raise
             raise undecodable_patch(patched_text(document, made, message), error.fault) from None
-        if unknown and validation == "Strict" and message is not None:
-            text = f"strict decoding error: {', '.join(unknown)}"
-            raise undecodable_patch(patched_text(document, made, message), text)
-        return decoded._replace(warnings=(*unknown, *decoded.warnings))
+        strict = (*noted, *decoded.warnings)
+        if strict and validation == "Strict":
+            raise refusal(f"strict decoding error: {', '.join(strict)}")
+        return decoded._replace(warnings=strict)
 
     return patched
+
+
+def _noted_in_patch(body: bytes, media: str) -> tuple[str, ...]:
+    """What strict decoding says of the patch itself: operations with unknown members, fields given twice."""
+    content = _patch_content(body)
+    if media == JSON_PATCH:
+        return unknown_members(content)
+    return repeated_fields(content, body) if isinstance(content, dict) else ()
 
 
 def _patch_change(request: Request, expected: Expected) -> Callable[[Document], Document]:

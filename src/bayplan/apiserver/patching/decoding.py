@@ -133,7 +133,7 @@ def _go_kind(value: Any) -> str:
     return _GO_KINDS[type(value)]
 
 
-def patched_text(old: _Object, new: _Object, kind: Message) -> str:
+def patched_text(old: _Object, new: _Object, kind: Message | None) -> str:
     """The new document as JSON: parts that the patch left alone as Go writes its types, all others sorted."""
     return _text(new, old, kind)
 

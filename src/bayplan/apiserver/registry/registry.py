@@ -28,6 +28,7 @@ from bayplan.apiserver.registry.gates import Gate, Gates
 from bayplan.apiserver.registry.generations import counted
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.scaling import replicas_of, scale_of
+from bayplan.apiserver.registry.turns import WritingTurns
 from bayplan.apiserver.registry.typed import TypedContent, narrow_document
 from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
 from bayplan.apiserver.schema.messages import message_of
@@ -65,6 +66,7 @@ class Registry:
 
     def __init__(self, storage: Storage, catalogue: Catalogue) -> None:
         self.storage = storage
+        self.turns = WritingTurns(storage)
         self.catalogue = catalogue
         self.definitions = Definitions(catalogue)
         self._gates = Gates(storage, catalogue, self.definitions)

@@ -48,6 +48,11 @@ class Entry:
             self._body = body_of(self._document)
         return self._body
 
+    def encode(self) -> None:
+        """Makes the JSON now, if it is not there yet."""
+        if self._body is None:
+            self._body = self.body
+
     @property
     def json(self) -> bytes:
         """The JSON of the whole document."""
@@ -55,8 +60,7 @@ class Entry:
 
     def pack(self) -> None:
         """Keeps the JSON alone."""
-        if self._body is None:
-            self._body = self.body
+        self.encode()
         self._document = None
 
     @property

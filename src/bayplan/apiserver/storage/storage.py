@@ -2,12 +2,13 @@
 
 Takes documents that have been admitted; gives them versions, keeps them by resource (`pods`, `deployments.apps`) and
 key, and passes each change on to the durable copy first, then to those who follow that resource. It knows nothing of
-what documents mean. All of it happens in one thread.
+what documents mean. All of it happens in one thread, but that a write may be made ready in another; see `store_with`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Protocol, TypeAlias
 
 from bayplan.apiserver.storage.entries import Document, Entry, object_key
@@ -46,6 +47,7 @@ class Storage:
         self.prepare: Follower = _nothing_to_prepare
         """Sees a change before it is made; what it raises keeps the change from being made."""
         self._durable = durable
+        self._store_with: Callable[[Callable[[], None]], None] | None = None
         self._entries: dict[str, dict[str, Entry]] = {}
         self._sorted: dict[str, list[str]] = {}
         """Keys in the order of lists, for resources none of which came or went since."""
@@ -140,6 +142,18 @@ class Storage:
         entry = Entry(metadata.get("namespace", ""), metadata["name"], stamped, version)
         change = DocumentChange(change_type, resource, old, entry)
         self.prepare(change)
+        if self._store_with is None:
+            self._store(change)
+        else:
+            entry.encode()  # in the thread that takes long anyway
+            self._store_with(partial(self._store, change))
+        return entry
+
+    def store_with(self, call: Callable[[Callable[[], None]], None] | None) -> None:
+        """Has changes made by this, which calls what it is given in everybody else's thread; None ends that."""
+        self._store_with = call
+
+    def _store(self, change: DocumentChange) -> None:
         if self._durable is not None:
             self._durable.write(change)
         self._apply(change)
@@ -148,7 +162,6 @@ class Storage:
             self._durable.expire(self.log.expired)
         self._pass_on(change)
         _slim(change)
-        return entry
 
     def _apply(self, change: DocumentChange) -> None:
         stored = self._entries.setdefault(change.resource, {})

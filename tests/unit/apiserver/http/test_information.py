@@ -18,6 +18,27 @@ def test_a_server_that_answers_is_healthy(path: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/healthz?verbose", "[+]ping ok\nhealthz check passed\n"),
+        ("/readyz?verbose=true", "[+]ping ok\nreadyz check passed\n"),
+        ("/livez?verbose&exclude=ping", "[+]ping excluded: ok\nlivez check passed\n"),
+        (
+            "/livez?verbose&exclude=etcd",
+            '[+]ping ok\nwarn: some health checks cannot be excluded: no matches for "etcd"\nlivez check passed\n',
+        ),
+        ("/livez/ping", "ok"),
+    ],
+)
+def test_checks_are_listed_on_request(path: str, text: str) -> None:
+    assert Api().answer("GET", path).body.decode() == text
+
+
+def test_an_unknown_check_is_not_found() -> None:
+    assert Api().answer("GET", "/livez/etcd").status == 404
+
+
+@pytest.mark.parametrize(
     ("path", "kind"),
     [
         ("/api", "APIVersions"),

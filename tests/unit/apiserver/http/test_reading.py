@@ -148,3 +148,21 @@ def test_numbers_are_whole_and_fit_64_bits(limit: str, fault: str) -> None:
     status, message = Api().refusal("GET", f"{CONFIG_MAPS}?limit={limit}")
     assert status == 400
     assert message.endswith(fault)
+
+
+@pytest.mark.parametrize(
+    ("timeout", "fault"),
+    [
+        ("5s", ""),
+        ("0", ""),
+        ("1h2m", ""),
+        ("invalid", 'invalid duration "invalid"'),
+        ("5", 'missing unit in duration "5"'),
+        ("5x", 'unknown unit "x" in duration "5x"'),
+    ],
+)
+def test_a_timeout_is_a_duration(timeout: str, fault: str) -> None:
+    api = Api()
+    status, answer = api.call("GET", f"{CONFIG_MAPS}?timeout={timeout}")
+    said = f"invalid timeout specified in the request URL - time: {fault}"
+    assert (status, answer.get("message")) == ((400, said) if fault else (200, None))

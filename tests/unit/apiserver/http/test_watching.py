@@ -235,3 +235,45 @@ def test_an_event_is_encoded_once_however_many_watch(monkeypatch: pytest.MonkeyP
 def test_a_watch_that_cannot_be_is_refused(query: str, status: int, fault: str) -> None:
     found, words = Api().refusal("GET", f"{CONFIG_MAPS}?watch=true&{query}")
     assert (found, fault in words) == (status, True), words
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [(TABLE, "Table"), (TABLE.replace("as=Table", "as=PartialObjectMetadata"), "PartialObjectMetadata")],
+)
+def test_a_bookmark_has_the_form_of_other_events(accept: str, kind: str) -> None:
+    async def check() -> None:
+        api = Api()
+        query = "sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
+        watcher = Watcher(api, query, accept=accept)
+        (bookmark,) = await watcher.read()
+        await watcher.close()
+        assert (bookmark["type"], bookmark["object"]["kind"]) == ("BOOKMARK", kind)
+        shown = bookmark["object"]["rows"][0]["object"] if kind == "Table" else bookmark["object"]
+        assert shown["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+    asyncio.run(check())
+
+
+def test_what_is_there_is_sent_in_pieces_and_then_what_changed_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "INITIAL_AT_ONCE", 2)
+
+    async def check() -> None:
+        api = Api()
+        for number in range(5):
+            api.post(CONFIG_MAPS, config_map(f"m{number}"))
+        stream = api.ask("GET", f"{CONFIG_MAPS}?watch=true&allowWatchBookmarks=true&resourceVersion=0", accept=TABLE)
+        assert isinstance(stream, StreamedAnswer)
+        first = [json.loads(line) for line in (await anext(stream.pieces)).splitlines()]
+        assert len(first) == 2
+        api.delete(f"{CONFIG_MAPS}/m0")
+        rest: list[dict[str, Any]] = []
+        while not rest or rest[-1]["type"] != "DELETED":
+            rest += [json.loads(line) for line in (await anext(stream.pieces)).splitlines()]
+        await stream.pieces.aclose()
+        assert [event["type"] for event in rest] == ["ADDED", "ADDED", "ADDED", "BOOKMARK", "DELETED"]
+        assert [bool(event["object"]["columnDefinitions"]) for event in (*first, *rest)] == [True, *[False] * 6]
+        versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in rest]
+        assert versions == sorted(versions)
+
+    asyncio.run(check())

@@ -101,3 +101,29 @@ def test_fields_given_twice_are_warned_of_unless_that_is_refused_too() -> None:
     assert answer.status == 201
     assert any("already set in map" in value for name, value in answer.headers if name == "warning")
     assert api.answer("POST", f"{TOYS}?fieldValidation=Ignore", TWICE.replace(b"t}", b"u}"), YAML).headers == ()
+
+
+REPEATED = b'{"data":{"a":"1","a":"2"}}'
+
+
+@pytest.mark.parametrize("media", [MERGE_PATCH, STRATEGIC])
+def test_fields_given_twice_in_a_patch(media: str) -> None:
+    api = Api()
+    api.post(CONFIG_MAPS, config_map())
+    status, message = api.refusal("PATCH", f"{CONFIG_MAPS}/m?fieldValidation=Strict", REPEATED, media)
+    assert status == 422
+    assert message.endswith('strict decoding error: duplicate field "data.a"')
+    warned = api.answer("PATCH", f"{CONFIG_MAPS}/m?fieldValidation=Warn", REPEATED, media)
+    assert dict(warned.headers) == {"warning": '299 - "duplicate field \\"data.a\\""'}
+    ignored = api.answer("PATCH", f"{CONFIG_MAPS}/m?fieldValidation=Ignore", REPEATED, media)
+    assert (ignored.status, ignored.headers) == (200, ())
+
+
+@pytest.mark.parametrize("media", [MERGE_PATCH, STRATEGIC])
+def test_unknown_fields_of_a_strict_patch(media: str) -> None:
+    api = Api()
+    api.post(CONFIG_MAPS, config_map())
+    status, message = api.refusal("PATCH", f"{CONFIG_MAPS}/m?fieldValidation=Strict", {"zz": 1}, media)
+    assert status == 422
+    assert message.startswith(' "" is invalid: patch: Invalid value: ')
+    assert message.endswith('strict decoding error: unknown field "zz"')

@@ -5,6 +5,7 @@ Takes documents, gives quantities by the names that quotas have for them (`reque
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from bayplan.admission.resources import HUGEPAGES_PREFIX
@@ -26,6 +27,9 @@ _POD_NAMES = frozenset(
 _SERVICE_NAMES = frozenset({"count/services", "services", "services.nodeports", "services.loadbalancers"})
 _CLAIM_NAMES = ("persistentvolumeclaims", "requests.storage")
 _BY_CLASS = ".storageclass.storage.k8s.io/"
+_BY_DEVICE_CLASS = ".deviceclass.resource.k8s.io/devices"
+#: So many devices a claim may get that asks for all; quotas count on it.
+_DEVICES_MAX = 32
 # Counted by their plain names as well, as quotas did before they could count anything.
 _OLD_NAMES = frozenset({"replicationcontrollers", "resourcequotas", "secrets", "configmaps"})
 STANDARD_NAMES = frozenset({*_POD_NAMES, *_SERVICE_NAMES, *_CLAIM_NAMES, *_OLD_NAMES})
@@ -43,6 +47,8 @@ def counted_resources(resource: Resource, names: Iterable[str]) -> list[str]:
     if resource.qualified_resource == "persistentvolumeclaims":
         suffixes = tuple(_BY_CLASS + name for name in _CLAIM_NAMES)
         return [name for name in names if name in (*counted, *_CLAIM_NAMES) or name.endswith(suffixes)]
+    if resource.qualified_resource == "resourceclaims.resource.k8s.io":
+        return [name for name in names if name in counted or name.endswith(_BY_DEVICE_CLASS)]
     if resource.qualified_resource in _OLD_NAMES:
         counted.append(resource.qualified_resource)
     return [name for name in names if name in counted]
@@ -72,6 +78,8 @@ def usage_of(resource: Resource, document: Document, now: int) -> dict[str, str]
         return {**count, **_service_usage(document["spec"])}
     if resource.qualified_resource == "persistentvolumeclaims":
         return {**count, **_claim_usage(document)}
+    if resource.qualified_resource == "resourceclaims.resource.k8s.io":
+        return {**count, **_device_usage(document["spec"])}
     if resource.qualified_resource in _OLD_NAMES:
         count[resource.qualified_resource] = "1"
     return count
@@ -129,3 +137,23 @@ def _claim_usage(claim: Document) -> dict[str, str]:
     if class_name:
         usage |= {f"{class_name}{_BY_CLASS}{name}": amount for name, amount in usage.items()}
     return usage
+
+
+def _device_usage(spec: Document) -> dict[str, str]:
+    """Devices by class; of alternatives the most that any of them may take of each class."""
+    totals: Counter[str] = Counter()
+    for request in (spec.get("devices") or {}).get("requests", ()):
+        alternatives = request.get("firstAvailable") or [request.get("exactly") or {}]
+        most: dict[str, int] = {}
+        for each in alternatives:
+            name = each.get("deviceClassName", "")
+            most[name] = max(most.get(name, 0), _devices(each))
+        totals.update(most)
+    return {f"{name}{_BY_DEVICE_CLASS}": str(number) for name, number in totals.items()}
+
+
+def _devices(request: Document) -> int:
+    if request.get("allocationMode") == "All":
+        return _DEVICES_MAX
+    count: int = request.get("count", 0)
+    return count

@@ -2,7 +2,8 @@
 
 `check_quotas` raises Forbidden; `quota_status` gives the status that a quota should have. Usage is always
 summed up from the namespace's documents, so that no write slips in between a count and its record. The sums are
-quantities in the notation of the first document that counts. Devices of resource claims are not counted.
+quantities in the notation of the first document that counts. Devices of claims count by their class, not by the name of
+an extended resource.
 Upstream: apiserver/pkg/admission/plugin/resourcequota, pkg/quota/v1/evaluator/core (v1.36).
 """
 
@@ -25,6 +26,8 @@ from bayplan.model.quantity import parse_quantity
 from bayplan.store.errors import Forbidden
 
 _MUST_BE_GIVEN = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
+#: Kinds of which an update may take more than before.
+_COUNTED_AGAIN = frozenset({"services", "persistentvolumeclaims", "resourceclaims.resource.k8s.io"})
 _IGNORED = frozenset({"events", "bindings"})
 
 
@@ -45,7 +48,7 @@ def _counts(resource: Resource, document: Document, old: Document | None, subres
         return subresource == "resize" or is_limited_in_time(old) != is_limited_in_time(document)
     if subresource:
         return False
-    return old is None or resource.qualified_resource in ("services", "persistentvolumeclaims")
+    return old is None or resource.qualified_resource in _COUNTED_AGAIN
 
 
 def _check_quota(

@@ -196,7 +196,23 @@ def is_address(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def address_faults(text: str) -> tuple[str, ...]:
     """Of a name that is an IP address in its one way of being written."""
-    return () if is_address(text) else ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
+    # Upstream: IsValidIP in apimachinery/pkg/util/validation/ip.go (v1.36).
+    sloppy = _without_leading_zeros(text)
+    if "%" in text or not is_address(sloppy):
+        return ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
+    if sloppy != text:
+        return ("must not have leading 0s",)
+    address = ip_address(text)
+    if getattr(address, "ipv4_mapped", None) is not None:
+        return ("must not be an IPv4-mapped IPv6 address",)
+    return () if str(address) == text else (f'must be in canonical form ("{address}")',)
+
+
+def _without_leading_zeros(text: str) -> str:
+    """An IPv4 address as Go once read it: `010.1.1.1` as `10.1.1.1`."""
+    if ":" in text:
+        return text
+    return ".".join(part.lstrip("0") or "0" if part.isascii() and part.isdigit() else part for part in text.split("."))
 
 
 def is_network(text: str) -> bool:

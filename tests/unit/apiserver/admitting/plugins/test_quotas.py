@@ -71,3 +71,65 @@ def test_scopes_of_priority_classes_select_pods() -> None:
     high["metadata"] = {"name": "high"}
     assert refusal(_pod("b"), quota) == ""
     assert refusal(_pod("b", priorityClassName="high"), quota, high).startswith("exceeded quota: q, requested: pods=1")
+
+
+_GOLD = {"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["gold"]}
+
+
+@pytest.mark.parametrize(
+    ("selector", "claim", "counts"),
+    [
+        (_GOLD, {"spec": {"volumeAttributesClassName": "gold"}}, True),
+        (_GOLD, {"spec": {"volumeAttributesClassName": "tin"}}, False),
+        (_GOLD, {"spec": {}}, False),
+        (_GOLD, {"spec": {}, "status": {"currentVolumeAttributesClassName": "gold"}}, True),
+        (_GOLD, {"spec": {}, "status": {"modifyVolumeStatus": {"targetVolumeAttributesClassName": "gold"}}}, True),
+        ({**_GOLD, "operator": "NotIn"}, {"spec": {"volumeAttributesClassName": "gold"}}, False),
+        ({**_GOLD, "operator": "NotIn"}, {"spec": {}}, True),
+        ({"scopeName": "VolumeAttributesClass", "operator": "Exists"}, {"spec": {}}, False),
+        ({"scopeName": "PriorityClass", "operator": "Exists"}, {"spec": {"volumeAttributesClassName": "gold"}}, False),
+    ],
+)
+def test_claims_of_volumes_are_selected_by_their_attributes_class(
+    selector: dict[str, Any], claim: dict[str, Any], counts: bool
+) -> None:
+    quota = _quota({"persistentvolumeclaims": "3"}, scopeSelector={"matchExpressions": [selector]})
+    stored = {**document("v1", "PersistentVolumeClaim"), **claim}
+    stored["metadata"] = {"name": "a", "namespace": "default"}
+    assert quota_status(quota, Documents(stored), NOW)["used"] == {"persistentvolumeclaims": "1" if counts else "0"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "used"),
+    [
+        ({"exactly": {"deviceClassName": "gold", "allocationMode": "ExactCount", "count": 2}}, "2"),
+        ({"exactly": {"deviceClassName": "gold", "allocationMode": "All"}}, "32"),
+        ({"exactly": {"deviceClassName": "tin", "allocationMode": "ExactCount", "count": 2}}, "0"),
+        (
+            {
+                "firstAvailable": [
+                    {"deviceClassName": "gold", "allocationMode": "ExactCount", "count": 3},
+                    {"deviceClassName": "gold", "allocationMode": "ExactCount", "count": 5},
+                    {"deviceClassName": "tin", "allocationMode": "All"},
+                ]
+            },
+            "5",
+        ),
+    ],
+)
+def test_claims_of_devices_count_by_class(request_: dict[str, Any], used: str) -> None:
+    name = "gold.deviceclass.resource.k8s.io/devices"
+    claim = document("resource.k8s.io/v1", "ResourceClaim", {"devices": {"requests": [{"name": "r", **request_}]}})
+    claim["metadata"] = {"name": "c", "namespace": "default"}
+    assert quota_status(_quota({name: "9"}), Documents(claim), NOW)["used"] == {name: used}
+
+
+def test_a_claim_takes_no_more_devices_than_are_left() -> None:
+    name = "gold.deviceclass.resource.k8s.io/devices"
+    exactly = {"deviceClassName": "gold", "allocationMode": "ExactCount", "count": 2}
+    claim = document(
+        "resource.k8s.io/v1", "ResourceClaim", {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+    )
+    why = f"exceeded quota: q, requested: {name}=2, used: {name}=0, limited: {name}=1"
+    assert refusal(claim, admitted(_quota({name: "1"}))) == why
+    assert refusal(claim, admitted(_quota({name: "2"}))) == ""

@@ -1,0 +1,106 @@
+"""Turns: who writes, who waits, and in which thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from bayplan.apiserver.registry.turns import WritingTurns
+from bayplan.apiserver.storage.storage import Storage
+
+
+def _config_map(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
+
+
+def _run(check: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(check, 30))
+
+
+def test_work_is_done_in_a_thread_and_its_writes_in_the_loop() -> None:
+    async def check() -> None:
+        storage, wrote_in = Storage(), []
+        storage.follow(lambda _change: wrote_in.append(threading.get_ident()))
+
+        def work() -> int:
+            storage.add("configmaps", _config_map("a"))
+            assert storage.find("configmaps", "default", "a") is not None
+            return threading.get_ident()
+
+        assert await WritingTurns(storage).alone(work) != threading.get_ident()
+        storage.add("configmaps", _config_map("b"))
+        assert wrote_in == [threading.get_ident()] * 2
+
+    _run(check())
+
+
+def test_others_wait_until_it_is_done_and_the_loop_goes_on() -> None:
+    async def check() -> None:
+        turns, goes_on, order = WritingTurns(Storage()), threading.Event(), []
+
+        def work() -> None:
+            goes_on.wait(10)
+            order.append("long")
+
+        async def write() -> None:
+            await turns.free()
+            order.append("short")
+
+        tasks = [asyncio.ensure_future(turns.alone(work))]
+        await asyncio.sleep(0)
+        tasks += [asyncio.ensure_future(write()), asyncio.ensure_future(turns.alone(work))]
+        for _ in range(5):
+            await asyncio.sleep(0)
+        order.append("read")
+        goes_on.set()
+        await asyncio.gather(*tasks)
+        assert order == ["read", "long", "short", "long"]
+
+    _run(check())
+
+
+def test_a_refusal_is_raised_and_ends_the_turn() -> None:
+    async def check() -> None:
+        turns = WritingTurns(Storage())
+
+        def work() -> None:
+            raise LookupError("no")
+
+        with pytest.raises(LookupError, match="no"):
+            await turns.alone(work)
+        await turns.free()
+
+    _run(check())
+
+
+def test_a_write_that_fails_in_the_loop_fails_in_the_thread() -> None:
+    async def check() -> None:
+        storage = Storage()
+
+        def refuse(_change: object) -> None:
+            raise LookupError("full")
+
+        storage.follow(refuse)
+        with pytest.raises(LookupError, match="full"):
+            await WritingTurns(storage).alone(lambda: storage.add("configmaps", _config_map("a")))
+
+    _run(check())
+
+
+def test_a_client_that_leaves_does_not_end_the_turn_of_its_request() -> None:
+    async def check() -> None:
+        turns, goes_on = WritingTurns(Storage()), threading.Event()
+        leaving = asyncio.ensure_future(turns.alone(lambda: goes_on.wait(10)))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        waiting = asyncio.ensure_future(turns.free())
+        await asyncio.wait({waiting}, timeout=0.05)
+        assert not waiting.done()
+        goes_on.set()
+        await waiting
+
+    _run(check())
