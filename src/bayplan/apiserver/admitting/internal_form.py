@@ -4,20 +4,21 @@
 `difference` compares two parts in that form, as the refusals of changes end with it. `internal_forms.txt` lists the
 types: a line for each field with Go's name, the name in documents, and the type. In front of a type: `*` may be
 absent, `[]` list, `{}` map. `^` in front of a name: the field is the parent's in documents; `~` instead of Go's name:
-metadata, whose fields are among the type's own. Only types that refusals print are there.
+metadata, whose fields are among the type's own. Only types that refusals print are there; `internal_forms_1.37.txt` has
+those that are other ones from that version on.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
 from bayplan.apiserver.admitting.documents import Document, is_emptied
 from bayplan.apiserver.admitting.validation.faults import shown_selector
 from bayplan.apiserver.schema.messages import message
+from bayplan.apiserver.schema.versions import cached_by_version, later_than_first, served_version
 
 _ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "int_or_string": 0}
 
@@ -76,18 +77,18 @@ def _raw(value: Any) -> Any:
     return shown_selector(value) if {"matchLabels", "matchExpressions"} & value.keys() else dict(sorted(value.items()))
 
 
-@cache
 def _fields(type_name: str) -> tuple[_Field, ...]:
     return _types()[type_name]
 
 
-@cache
+@cached_by_version
 def _types() -> dict[str, tuple[_Field, ...]]:
-    text = (resources.files(__package__) / "internal_forms.txt").read_text(encoding="utf-8")
     found = {}
-    for paragraph in text.split("\n\n"):
-        name, *lines = paragraph.splitlines()
-        found[name] = tuple(_Field(*line.split()) for line in lines)
+    for suffix in ("", *(f"_{version}" for version in later_than_first(served_version()))):
+        text = (resources.files(__package__) / f"internal_forms{suffix}.txt").read_text(encoding="utf-8")
+        for paragraph in text.split("\n\n"):
+            name, *lines = paragraph.splitlines()
+            found[name] = tuple(_Field(*line.split()) for line in lines)
     return found
 
 

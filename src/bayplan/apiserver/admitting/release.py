@@ -19,7 +19,9 @@ class AdmissionRelease:
     """A minor version of Kubernetes, as far as its API server takes documents in its own way."""
 
     # What is refused, and in which words.
-    declarations_report: bool  # what the types themselves declare is reported in their words, after all other faults
+    declarations_report: (
+        bool  # what the types themselves declare is reported, in their words and last; and nothing twice
+    )
     names_fixed_fields: bool  # a change of a StatefulSet is refused field by field
     role_references_are_fixed: bool  # a binding says of its role what other objects say of fields that never change
     shows_end_port: bool  # a range of ports that ends before it begins is refused with its end, not its beginning
@@ -29,6 +31,9 @@ class AdmissionRelease:
     explains_fixed_provider: bool  # of a node, whether its providerID was changed or taken away
     resizes_beside_claims: bool  # a container that has claims of devices may get other amounts of cpu and memory
     needs_images_of_volumes: bool  # image volumes of templates need a reference, as those of pods do
+
+    looks_for_conditions_parts: bool  # a condition without type or status lacks it; before, that was a bad value
+    checks_patches_first: bool  # a patch that is no JSON is refused before it is decoded
 
     # What is checked at all.
     checks_jobs_anew: bool  # a changed Job is first checked as if it were new, and what is wrong is said twice
@@ -48,6 +53,8 @@ V1_36: Final = AdmissionRelease(
     explains_fixed_provider=False,
     resizes_beside_claims=False,
     needs_images_of_volumes=False,
+    looks_for_conditions_parts=False,
+    checks_patches_first=False,
     checks_jobs_anew=True,
     completes_pod_totals_last=False,
 )
@@ -62,6 +69,8 @@ V1_37: Final = AdmissionRelease(
     explains_fixed_provider=True,
     resizes_beside_claims=True,
     needs_images_of_volumes=True,
+    looks_for_conditions_parts=True,
+    checks_patches_first=True,
     checks_jobs_anew=False,
     completes_pod_totals_last=True,
 )

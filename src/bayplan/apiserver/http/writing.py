@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.custom_resources.versions import CustomVersion
 from bayplan.apiserver.http.accepting import Form
 from bayplan.apiserver.http.bodies import (
@@ -203,7 +204,8 @@ def _patch_content(body: bytes) -> Any:
     try:
         return parse_json(body)
     except ValueError as error:
-        raise BadRequest(f"error decoding patch: {error}") from None
+        said = "invalid JSON patch" if admission_release().checks_patches_first else f"error decoding patch: {error}"
+        raise BadRequest(said) from None
 
 
 def _patch_options(request: Request) -> WriteOptions:

@@ -18,6 +18,8 @@ from tests.support.admission_documents import (
 )
 
 from bayplan.apiserver.admitting.release import admission_release, gate_is_on
+from bayplan.apiserver.admitting.validation.conditions import check_conditions
+from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.registry.admission import admit_update
 from bayplan.apiserver.schema.versions import FIRST, LATER, serving
 from bayplan.store.errors import ApiError
@@ -93,6 +95,41 @@ NEW = {
         "",
         "spec.template.spec.volumes[0].image.reference: Required value",
     ),
+    "a pod with somebody's trust bundle, which was dropped": New(
+        pod(volumes=[{"name": "v", "projected": {"sources": [{"clusterTrustBundle": {"path": "p"}}]}}]),
+        "",
+        "spec.volumes[0].projected.sources[0].clusterTrustBundle: Required value: either name or signerName must be "
+        "specified",
+    ),
+    "a pod with a certificate, which was dropped": New(
+        pod(
+            volumes=[
+                {
+                    "name": "v",
+                    "projected": {
+                        "sources": [{"podCertificate": {"signerName": "a.b/c", "keyType": "X", "keyPath": "k"}}]
+                    },
+                }
+            ]
+        ),
+        "",
+        'spec.volumes[0].projected.sources[0].podCertificate.keyType: Unsupported value: "X": supported values: '
+        '"RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"',
+    ),
+    "the name of a driver": New(
+        document(
+            "resource.k8s.io/v1",
+            "DeviceClass",
+            {"config": [{"opaque": {"driver": "Bad_", "parameters": {"a": 1}}}]},
+        ),
+        'spec.config[0].opaque.driver: Invalid value: "Bad_": a lowercase RFC 1123 subdomain must consist of lower '
+        "case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
+        "'example.com', regex used for validation is "
+        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+        'spec.config[0].opaque.driver: Invalid value: "Bad_": an RFC 1123 subdomain must consist of alphanumeric '
+        "characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'Example.com', regex used "
+        "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+    ),
     "an image volume of a pod without an image": New(
         pod(volumes=[{"name": "v", "image": {}}]),
         "spec.volumes[0].image.reference: Required value",
@@ -167,6 +204,41 @@ def test_changed_documents(case: Changed) -> None:
     assert _said_of_change(case) == case.before
     with serving("1.37"):
         assert _said_of_change(case) == case.after
+
+
+def test_pods_are_shown_as_the_version_keeps_them() -> None:
+    said = []
+    for version in (FIRST, *LATER):
+        with serving(version):
+            standing = admitted(pod(hostNetwork=True))
+            new = {**standing, "spec": {**standing["spec"], "hostNetwork": False}}
+            with pytest.raises(ApiError) as error:
+                admit_update(resource_named(new), new, standing, Documents(namespace("default")), NOW)
+            said.append([line for line in error.value.message.splitlines() if line[:1] in "+-" and "Host" in line])
+    first, second = said
+    assert first == ['-  "HostNetwork": true,', '+  "HostNetwork": false,']
+    assert second == ['- "HostNetwork": true,', '+ "HostNetwork": false,']
+
+
+def test_csi_drivers_say_whether_pods_wait_for_them() -> None:
+    driver = document("storage.k8s.io/v1", "CSIDriver", {})
+    assert "preventPodSchedulingIfMissing" not in admitted(driver)["spec"]
+    with serving("1.37"):
+        assert admitted(driver)["spec"]["preventPodSchedulingIfMissing"] is False
+
+
+def test_a_condition_that_lacks_its_status() -> None:
+    faults = []
+    for version in (FIRST, *LATER):
+        with serving(version):
+            found = Faults()
+            condition = {"type": "A", "status": "", "reason": "R", "message": "", "lastTransitionTime": "now"}
+            check_conditions([condition, {**condition, "status": "True"}], found, "c")
+            faults.append([(one.field, one.reason) for one in found])
+    assert faults == [
+        [("c[0].status", "FieldValueNotSupported"), ("c[1].type", "FieldValueDuplicate")],
+        [("c[0].status", "FieldValueRequired"), ("c[1]", "FieldValueDuplicate")],
+    ]
 
 
 def test_the_role_of_a_binding_never_changes() -> None:

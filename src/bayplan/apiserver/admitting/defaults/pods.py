@@ -17,7 +17,7 @@ from bayplan.admission.resources import HUGEPAGES_PREFIX
 from bayplan.apiserver.admitting.defaults.storage import default_claim_spec, default_source
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.pod_resources import container_totals
-from bayplan.apiserver.admitting.release import admission_release
+from bayplan.apiserver.admitting.release import admission_release, gate_is_on
 from bayplan.model.quantity import parse_quantity
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
@@ -27,6 +27,7 @@ _PROBE_DEFAULTS = (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThresh
 _HOOKS = ("postStart", "preStop")
 _FILE_MODE = 0o644
 _TOKEN_SECONDS = 3600
+_GATED_PROJECTIONS = {"clusterTrustBundle": "ClusterTrustBundleProjection", "podCertificate": "PodCertificateRequest"}
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _HOST = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?::[0-9]+)?"
 _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
@@ -167,8 +168,10 @@ def _default_items(source: Document) -> None:
 def _default_projected(source: Document) -> None:
     source.setdefault("defaultMode", _FILE_MODE)
     for projection in source.get("sources") or ():
-        # Off by default in this version: the server drops them, and leaves an empty source.
-        projection.pop("clusterTrustBundle", None)
+        for kind, gate in _GATED_PROJECTIONS.items():
+            # The server drops what is off by default, and leaves an empty source.
+            if not gate_is_on(gate):
+                projection.pop(kind, None)
         if "serviceAccountToken" in projection:
             projection["serviceAccountToken"].setdefault("expirationSeconds", _TOKEN_SECONDS)
         if "downwardAPI" in projection:

@@ -6,6 +6,7 @@ Takes documents in wire form, completes them in place. Which storage class a cla
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.release import gate_is_on
 from bayplan.core.plugins.volume_matching import FILESYSTEM
 
 
@@ -61,3 +62,5 @@ def default_csi_driver(driver: Document) -> None:
         ("seLinuxMount", False),
     ):
         spec.setdefault(name, value)
+    if gate_is_on("VolumeLimitScaling"):
+        spec.setdefault("preventPodSchedulingIfMissing", False)

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Final
 
-from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
 
@@ -53,9 +53,8 @@ def _is_request(text: str | None) -> bool:
     return found is not None and found[1] == _REQUEST
 
 
-def check_signer(name: str, faults: Faults) -> None:
+def check_signer(name: str, faults: Faults, path: Path = "spec.signerName") -> None:
     """Of the name of whoever signs, such as example.com/what."""
-    path = "spec.signerName"
     if not name:
         faults.required(path)
         return

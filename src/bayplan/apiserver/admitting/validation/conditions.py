@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.model.names import label_key_faults
 
@@ -21,20 +22,23 @@ _REASON_MAX, _MESSAGE_MAX = 1024, 32 * 1024
 
 def check_conditions(conditions: list[Document], faults: Faults, path: Path) -> None:
     seen: dict[str, int] = {}
+    is_strict = admission_release().looks_for_conditions_parts
     for position, condition in enumerate(conditions):
         at, kind = f"{path}[{position}]", condition["type"]
         if kind in seen:
-            faults.duplicate(f"{at}.type", kind)
+            faults.duplicate(at if is_strict else f"{at}.type", kind)
         seen[kind] = position
-        if not kind:
-            faults.required(f"{at}.type", "must be set")
+        if is_strict and not kind:
+            faults.required(f"{at}.type", "is required")
         else:
             faults.all_invalid(f"{at}.type", kind, label_key_faults(kind))
-        if condition["status"] not in STATUSES:
+        if is_strict and not condition["status"]:
+            faults.required(f"{at}.status")
+        elif condition["status"] not in STATUSES:
             faults.unsupported(f"{at}.status", condition["status"], STATUSES)
         faults.not_negative(f"{at}.observedGeneration", condition.get("observedGeneration"))
         if not condition.get("lastTransitionTime"):
-            faults.required(f"{at}.lastTransitionTime", "must be set")
+            faults.required(f"{at}.lastTransitionTime")
         _check_reason(condition["reason"], faults, f"{at}.reason")
         if len(condition["message"]) > _MESSAGE_MAX:
             faults.too_long(f"{at}.message", _MESSAGE_MAX)
@@ -42,7 +46,7 @@ def check_conditions(conditions: list[Document], faults: Faults, path: Path) -> 
 
 def _check_reason(reason: str, faults: Faults, path: Path) -> None:
     if not reason:
-        faults.required(path, "must be set")
+        faults.required(path)
         return
     if not _REASON.fullmatch(reason):
         faults.invalid(path, reason, _BAD_REASON)

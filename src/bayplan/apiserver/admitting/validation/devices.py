@@ -10,10 +10,12 @@ import re
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
 from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
 from bayplan.apiserver.admitting.validation.pods.placement import check_node_selector
+from bayplan.apiserver.admitting.validation.volume_sources import check_declared_driver_name
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.resource_claims import EXACT_COUNT
 
@@ -56,7 +58,7 @@ def check_claim_status(new: Document, _old: Document, faults: Faults) -> None:
     for position, result in enumerate(allocation.get("devices", {}).get("results") or ()):
         path = f"status.allocation.devices.results[{position}]"
         _check_request_reference(result["request"], names, faults, f"{path}.request")
-        _check_driver(result["driver"], faults.declared, f"{path}.driver")
+        check_declared_driver_name(result["driver"], faults, f"{path}.driver", _check_driver)
         faults.all_invalid(f"{path}.device", result["device"], label_faults(result["device"]))
     if "nodeSelector" in allocation:
         check_node_selector(allocation["nodeSelector"], faults, "status.allocation.nodeSelector")
@@ -88,7 +90,7 @@ def _check_spec(spec: Document, faults: Faults, path: Path) -> None:
         else:
             faults.all_invalid(f"{at}.name", name, label_faults(name))
         if name in names:
-            faults.duplicate(at, name)
+            faults.declared.duplicate(at, request if admission_release().declarations_report else name)
         names.add(name)
         _check_request(request, faults, at)
     known = _request_names(spec)
@@ -125,7 +127,7 @@ def _check_opaque(config: Document, faults: Faults, path: Path) -> None:
     if "opaque" not in config:
         faults.required(f"{path}.opaque")
     else:
-        _check_driver(config["opaque"]["driver"], faults.declared, f"{path}.opaque.driver")
+        check_declared_driver_name(config["opaque"]["driver"], faults, f"{path}.opaque.driver", _check_driver)
 
 
 def _check_driver(name: str, faults: Faults, path: Path) -> None:

@@ -42,7 +42,7 @@ class Faults(list[StatusCause]):
     def declared(self) -> Faults:
         """For what the types of the API declare themselves: `declared.required(path)` where a field may not be empty.
 
-        Where the server checks its declarations, their faults come after all others, each once and in their own words.
+        Where the server checks its declarations, their faults come after all others and in their own words.
         """
         if not admission_release().declarations_report:
             return self
@@ -52,7 +52,9 @@ class Faults(list[StatusCause]):
 
     def settled(self) -> list[StatusCause]:
         """All of them, in the order in which the server lists them."""
-        return [*self, *dict.fromkeys(self._declared or ())]
+        if not admission_release().declarations_report:
+            return [*self]
+        return [*dict.fromkeys((*self, *(self._declared or ())))]
 
     def required(self, path: Path, text: str = "") -> None:
         self.append(StatusCause(REQUIRED, f"Required value: {text}" if text else "Required value", path))
@@ -81,8 +83,8 @@ class Faults(list[StatusCause]):
     def not_found(self, path: Path, value: Any, text: str = "") -> None:
         self.append(field_cause(NOT_FOUND, path, f"{shown(value)}: {text}" if text else shown(value)))
 
-    def too_long(self, path: Path, length_max: int) -> None:
-        self.append(field_cause(TOO_LONG, path, f"may not be more than {length_max} bytes"))
+    def too_long(self, path: Path, length_max: int, unit: str = "bytes") -> None:
+        self.append(field_cause(TOO_LONG, path, f"may not be more than {length_max} {unit}"))
 
     def too_many(self, path: Path, count: int, count_max: int) -> None:
         items = "item" if count_max == 1 else "items"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import comb, log2
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import label_faults, range_faults, subdomain_faults
 
@@ -153,6 +154,8 @@ def check_priority_level(level: Document, faults: Faults) -> None:
             _check_limited(limited, faults)
     else:
         faults.one_of("spec.type", kind, (_EXEMPT, _LIMITED))
+        if limited is not None and admission_release().declarations_report:
+            faults.declared.forbidden("spec.limited", "")
 
 
 def _check_shares(part: Document, faults: Faults, path: Path) -> None:

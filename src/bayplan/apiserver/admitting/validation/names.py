@@ -40,6 +40,12 @@ _SUBDOMAIN_ERROR = _regex_error(
     _SUBDOMAIN,
     "example.com",
 )
+_CASELESS_SUBDOMAIN_ERROR = _regex_error(
+    "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', "
+    "and must start and end with an alphanumeric character",
+    _SUBDOMAIN,
+    "Example.com",
+)
 _WILDCARD_ERROR = _regex_error(
     "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
     "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
@@ -98,6 +104,14 @@ def subdomain_faults(text: str) -> tuple[str, ...]:
     faults = _too_long(text, _SUBDOMAIN_MAX)
     if not _is_subdomain(text):
         faults.append(_SUBDOMAIN_ERROR)
+    return tuple(faults)
+
+
+def caseless_subdomain_faults(text: str) -> tuple[str, ...]:
+    """Of a subdomain in capitals or small letters: drivers."""
+    faults = _too_long(text, _SUBDOMAIN_MAX)
+    if not _is_subdomain(text.lower()):
+        faults.append(_CASELESS_SUBDOMAIN_ERROR)
     return tuple(faults)
 
 

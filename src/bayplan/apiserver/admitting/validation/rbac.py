@@ -46,8 +46,8 @@ def _check_rule(rule: Document, is_namespaced: bool, faults: Faults, path: Path)
         faults.required(f"{path}.resources", "resource rules must supply at least one resource")
 
 
-def check_binding(binding: Document, faults: Faults) -> None:
-    """Of a RoleBinding or a ClusterRoleBinding."""
+def check_binding(binding: Document, faults: Faults, *, is_new: bool = True) -> None:
+    """Of a RoleBinding or a ClusterRoleBinding; declarations say nothing about a role in place of another."""
     role = binding["roleRef"]
     is_namespaced = binding["kind"] == "RoleBinding"
     if role["apiGroup"] != RBAC_GROUP:
@@ -56,7 +56,7 @@ def check_binding(binding: Document, faults: Faults) -> None:
     if role["kind"] not in kinds:
         faults.unsupported("roleRef.kind", role["kind"], kinds)
     if not role["name"]:
-        faults.declared.required("roleRef.name")
+        (faults.declared if is_new else faults).required("roleRef.name")
     else:
         faults.all_invalid("roleRef.name", role["name"], path_segment_faults(role["name"]))
     for position, subject in enumerate(binding.get("subjects", ())):
@@ -82,7 +82,7 @@ def _check_subject(subject: Document, is_namespaced: bool, faults: Faults, path:
 
 
 def check_binding_update(new: Document, old: Document, faults: Faults) -> None:
-    check_binding(new, faults)
+    check_binding(new, faults, is_new=new["roleRef"] == old["roleRef"])
     if new["roleRef"] != old["roleRef"]:
         text = IMMUTABLE if admission_release().role_references_are_fixed else "cannot change roleRef"
         faults.invalid("roleRef", internal(new["roleRef"], "RoleRef"), text)

@@ -25,7 +25,7 @@ DAY_SECONDS: Final = 24 * 3600
 _BUNDLE_MAX: Final = 1024 * 1024
 _UID_MAX: Final = 128
 _KEY_MAX: Final = 10 * 1024
-_SECONDS_MIN: Final = 3600
+CERTIFICATE_SECONDS_MIN: Final = 3600
 _OWN_SIGNER_DAYS, _SIGNER_DAYS = 1, 91
 _CURVES: Final = ("secp256r1", "secp384r1", "secp521r1")
 _MODULI: Final = (3072, 4096)
@@ -35,14 +35,15 @@ _STUB: Final = "spec.stubPKCS10Request"
 
 def check_trust_bundle(bundle: Document, faults: Faults, *, is_parsed: bool = True) -> None:
     signer, name = bundle["spec"].get("signerName", ""), bundle["metadata"].get("name", "")
-    faults.all_invalid("metadata.name", name, _bundle_name_faults(name, signer))
+    faults.all_invalid("metadata.name", name, bundle_name_faults(name, signer))
     if signer:
         check_signer(signer, faults)
     if is_parsed:
         _check_anchors(bundle["spec"]["trustBundle"], faults, "spec.trustBundle")
 
 
-def _bundle_name_faults(name: str, signer: str) -> tuple[str, ...]:
+def bundle_name_faults(name: str, signer: str) -> tuple[str, ...]:
+    """Of the name of a bundle of that signer, or of none."""
     if not signer:
         if ":" in name:
             return ('ClusterTrustBundle without signer name must not have ":" in its name',)
@@ -108,16 +109,23 @@ def check_certificate_request(request: Document, faults: Faults) -> None:
             faults.invalid(f"spec.{uid}", spec[uid], "must not be empty")
         if len(spec[uid]) > _UID_MAX:
             faults.too_long(f"spec.{uid}", _UID_MAX)
-    is_own = f".{spec['signerName']}".partition("/")[0].endswith(".kubernetes.io")
-    most = DAY_SECONDS * (_OWN_SIGNER_DAYS if is_own else _SIGNER_DAYS)
+    most = certificate_seconds_max(spec["signerName"])
     seconds = spec["maxExpirationSeconds"]
-    if not _SECONDS_MIN <= seconds <= most:
-        faults.invalid("spec.maxExpirationSeconds", seconds, f"must be in the range [{_SECONDS_MIN}, {most}]")
+    if not CERTIFICATE_SECONDS_MIN <= seconds <= most:
+        faults.invalid(
+            "spec.maxExpirationSeconds", seconds, f"must be in the range [{CERTIFICATE_SECONDS_MIN}, {most}]"
+        )
     stub = base64.b64decode(spec.get("stubPKCS10Request") or "")
     if stub:
         _check_stub(stub, faults)
     else:
         faults.invalid_whole("spec", _ONE_PROOF)
+
+
+def certificate_seconds_max(signer: str) -> int:
+    """For how long a signer may certify a pod: those of Kubernetes for a day, all others for a quarter of a year."""
+    is_own = f".{signer}".partition("/")[0].endswith(".kubernetes.io")
+    return DAY_SECONDS * (_OWN_SIGNER_DAYS if is_own else _SIGNER_DAYS)
 
 
 def _check_stub(stub: bytes, faults: Faults) -> None:

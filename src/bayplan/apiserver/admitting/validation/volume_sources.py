@@ -11,8 +11,14 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import label_faults, range_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import (
+    caseless_subdomain_faults,
+    label_faults,
+    range_faults,
+    subdomain_faults,
+)
 
 SourceCheck: TypeAlias = Callable[[Document, Faults, Path], None]
 
@@ -96,12 +102,18 @@ def check_driver_name(name: str, faults: Faults, path: Path) -> None:
     faults.all_invalid(path, name, subdomain_faults(name.lower()))
 
 
-def check_declared_driver_name(name: str, faults: Faults, path: Path) -> None:
-    """The same, where the types say so themselves."""
-    found = Faults()
-    check_driver_name(name, found, path)
-    for fault in found:
-        faults.declared.append(fault)
+def check_declared_driver_name(
+    name: str, faults: Faults, path: Path, by_hand: Callable[[str, Faults, Path], None] = check_driver_name
+) -> None:
+    """The same, or another check, where the types say of a name that it is one of a driver."""
+    if not admission_release().declarations_report:
+        by_hand(name, faults, path)
+    elif not name:
+        faults.declared.required(path)
+    else:
+        if len(name) > _DRIVER_NAME_MAX:
+            faults.declared.too_long(path, _DRIVER_NAME_MAX, "characters")
+        faults.declared.all_invalid(path, name, caseless_subdomain_faults(name))
 
 
 def check_local(source: Document, faults: Faults, path: Path) -> None:

@@ -9,13 +9,20 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
-from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
+from bayplan.apiserver.admitting.internal_form import internal
+from bayplan.apiserver.admitting.validation.certificates import check_signer
+from bayplan.apiserver.admitting.validation.faults import Faults, shown_selector
+from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_label_selector, check_labels
 from bayplan.apiserver.admitting.validation.names import label_faults, range_faults, subdomain_faults
 from bayplan.apiserver.admitting.validation.pods.environment import (
     VOLUME_FIELDS,
     check_field_reference,
     check_resource_reference,
+)
+from bayplan.apiserver.admitting.validation.trust import (
+    CERTIFICATE_SECONDS_MIN,
+    bundle_name_faults,
+    certificate_seconds_max,
 )
 from bayplan.apiserver.admitting.validation.volume_sources import (
     MORE_THAN_ONE,
@@ -42,6 +49,10 @@ _SOURCES = (
 )
 #: Where the server misnames them if they are not the first.
 _SHOWN_AGAIN = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
+_ONE_BUNDLE = "only one of name and signerName may be used"
+_KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
+_CERTIFICATE_FILES = ("credentialBundlePath", "keyPath", "certificateChainPath")
+_PROJECTED_FILES = {"clusterTrustBundle": ("path",), "podCertificate": _CERTIFICATE_FILES}
 _PROPAGATION = ("Bidirectional", "HostToContainer", "None")
 
 
@@ -212,8 +223,58 @@ def _check_projected(source: Document, faults: Faults, path: Path) -> None:
             _check_unique(item["path"], item["path"], paths, faults, path)
         if "serviceAccountToken" in projection:
             _check_token(projection["serviceAccountToken"], faults, f"{at}.serviceAccountToken", path)
+        if "clusterTrustBundle" in projection:
+            _check_trusted(projection["clusterTrustBundle"], faults, f"{at}.clusterTrustBundle")
+        if "podCertificate" in projection:
+            _check_certified(projection["podCertificate"], faults, f"{at}.podCertificate")
+        for kind, files in _PROJECTED_FILES.items():
+            for file in (projection.get(kind, {}).get(field, "") for field in files):
+                _check_unique(file, file, paths, faults, path)
         if len(projection) > 1:
             faults.forbidden(at, "may not specify more than 1 volume type per source")
+
+
+def _check_trusted(bundle: Document, faults: Faults, path: Path) -> None:
+    name, signer = bundle.get("name"), bundle.get("signerName")
+    if name is not None and signer is not None:
+        faults.invalid(path, internal(bundle, "ClusterTrustBundleProjection"), _ONE_BUNDLE)
+    elif name is not None:
+        if not name:
+            faults.required(f"{path}.name", "must be a valid object name")
+        known = name.rpartition(":")[0].replace(":", "/")
+        wrong = (f"not a valid clustertrustbundlename: {text}" for text in bundle_name_faults(name, known))
+        faults.all_invalid(f"{path}.name", name, wrong)
+        if "labelSelector" in bundle:
+            shown = shown_selector(bundle["labelSelector"])
+            faults.invalid(f"{path}.labelSelector", shown, "labelSelector must be unset if name is specified")
+    elif signer is not None:
+        if not signer:
+            faults.required(f"{path}.signerName", "must be a valid signer name")
+        check_signer(signer, faults, f"{path}.signerName")
+        check_label_selector(bundle.get("labelSelector"), faults, f"{path}.labelSelector")
+    else:
+        faults.required(path, "either name or signerName must be specified")
+    if not bundle["path"]:
+        faults.required(f"{path}.path")
+    _check_unreserved(bundle["path"], faults, f"{path}.path")
+
+
+def _check_certified(certificate: Document, faults: Faults, path: Path) -> None:
+    check_signer(certificate["signerName"], faults, f"{path}.signerName")
+    if certificate["keyType"] not in _KEY_TYPES:
+        faults.unsupported(f"{path}.keyType", certificate["keyType"], _KEY_TYPES)
+    seconds, most = certificate.get("maxExpirationSeconds"), certificate_seconds_max(certificate["signerName"])
+    if seconds is not None and seconds < CERTIFICATE_SECONDS_MIN:
+        text = f"if provided, maxExpirationSeconds must be >= {CERTIFICATE_SECONDS_MIN}"
+        faults.invalid(f"{path}.maxExpirationSeconds", seconds, text)
+    elif seconds is not None and seconds > most:
+        text = f"if provided, maxExpirationSeconds must be <= {most}"
+        faults.invalid(f"{path}.maxExpirationSeconds", seconds, text)
+    files = {field: certificate[field] for field in _CERTIFICATE_FILES if certificate.get(field)}
+    for field, file in files.items():
+        _check_unreserved(file, faults, f"{path}.{field}")
+    if not files:
+        faults.required(path, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath")
 
 
 def _check_unique(text: str, shown: str, paths: set[str], faults: Faults, path: Path) -> None:
