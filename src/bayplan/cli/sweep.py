@@ -74,6 +74,7 @@ def command(
         raise click.UsageError("--resume needs --out.")
     given = read_sweep(file)
     preparation = Preparation(given.base, given.design, file)
+    _note_gaps(preparation)
     if run_name is not None:
         return _show_run(preparation, run_name, output, report)
     runner = _engine(engine, processes, address)
@@ -82,11 +83,25 @@ def command(
         with sweep_progress() as progress:
             result = do_sweep(preparation, runner, store, given.measures, progress)
     except KeyboardInterrupt:
-        if out is not None:
-            note(f"interrupted; the runs that are done are in {out}: go on with --resume")
+        _note_kept(out, "interrupted")
         return EXIT_INTERRUPTED
+    except OSError:
+        _note_kept(out, "not finished")
+        raise
     _note_unknown(given.measures, result)
     return _show(result, bounds, output, report)
+
+
+def _note_kept(out: str | None, why: str) -> None:
+    if out is not None:
+        note(f"{why}; the runs that are done are in {out}: go on with --resume")
+
+
+def _note_gaps(preparation: Preparation) -> None:
+    """What is missing in recordings concerns every run of them, and is said once."""
+    for life in preparation.story.recordings.values():
+        for text in life.notes:
+            note(f"{life.path}: {text}" if life.path not in text else text)
 
 
 def _note_unknown(measures: Sequence[str], result: SweepResult) -> None:

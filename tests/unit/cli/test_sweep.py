@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -11,9 +12,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.documents import check_document
+from tests.unit.analysis.simulation.replaying.recorded_worlds import record
 from tests.unit.cli.conftest import Bayplan
 
+from bayplan.analysis.cluster import Cluster
 from bayplan.cli import demo
+from bayplan.model.time_units import SECOND
 
 SWEEP = """
 base: {files: [cluster.yaml, arrivals.yaml], timeline: story.timeline, until: 25m}
@@ -120,6 +124,38 @@ def test_an_engine_that_is_not_installed(bayplan: Bayplan, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "ray", None)
     outcome = bayplan("sweep", "sweep.yaml", "--engine", "ray")
     assert (outcome.code, outcome.err) == (2, "error: --engine: engine ray needs Ray: pip install 'bayplan[ray]'\n")
+
+
+def test_a_full_disk(bayplan: Bayplan) -> None:
+    changed("seed: 1..6", "seed: [1]")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    usual = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing fails instead
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1500, hard))
+    try:
+        outcome = bayplan("sweep", "sweep.yaml", "--out", "out", "--processes", "1")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, usual)
+    assert outcome.code == 2
+    assert "error: out/recent.jsonl: File too large\n" in outcome.err
+    assert "note: not finished; the runs that are done are in out: go on with --resume\n" in outcome.err
+    assert bayplan("sweep", "sweep.yaml", "--out", "out", "--resume", "-o", "json").json()["runs"] == 2
+
+
+def test_a_recording_that_was_cut_off_in_mid_write(bayplan: Bayplan) -> None:
+    record(Path("a.rec"), Cluster.load("cluster.yaml", "arrivals.yaml"), until_ns=600 * SECOND)
+    whole = Path("a.rec").read_bytes()
+    Path("sweep.yaml").write_text("base: {recording: a.rec}\naxes: {seed: [1]}\n", encoding="utf-8")
+    Path("a.rec").write_bytes(whole[:-200])
+    some = bayplan("sweep", "sweep.yaml")
+    assert some.code == 0
+    assert "note: a.rec was cut off: its last " in some.err
+    Path("a.rec").write_bytes(whole[:100])
+    none = bayplan("sweep", "sweep.yaml")
+    assert (none.code, none.err) == (
+        2,
+        "error: a.rec: holds nothing: it was cut off before the first list of objects was complete\n",
+    )
 
 
 @pytest.mark.slow

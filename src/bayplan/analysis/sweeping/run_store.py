@@ -7,6 +7,8 @@ end. What is there is found again by the names of runs. A last line that was cut
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -47,7 +49,7 @@ class RunStore:
 
     def add(self, outcome: RunOutcome) -> None:
         """On disk when this returns."""
-        with self._recent.open("ab") as stream:
+        with _naming(self._recent), self._recent.open("ab") as stream:
             stream.write(msgspec.json.encode(outcome) + b"\n")
         self._tail.append(outcome)
         if len(self._tail) >= PART_ROWS:
@@ -108,10 +110,21 @@ class RunStore:
     def _write(self, table: Any, name: str) -> None:
         unfinished = self._folder / f".{name}.unfinished"
         try:
-            import_module("pyarrow.parquet").write_table(table, unfinished)
-            os.replace(unfinished, self._folder / name)
+            with _naming(self._folder / name):
+                import_module("pyarrow.parquet").write_table(table, unfinished)
+                os.replace(unfinished, self._folder / name)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Raises OSError with the name of the file: writing to a full disk does not say which."""
+    try:
+        yield
+    except OSError as error:
+        number = error.errno or 0
+        raise OSError(number, os.strerror(number) if number else str(error), str(path)) from error
 
 
 def _outcome(row: dict[str, Any]) -> RunOutcome:

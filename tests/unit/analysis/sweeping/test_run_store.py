@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,27 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_there(tmp_path: Path) ->
     for number in range(PART_ROWS):
         store.add(outcome(number))
     (tmp_path / RECENT).symlink_to("/dev/full")
-    with pytest.raises(OSError, match="No space left on device"):
+    with pytest.raises(OSError, match=r"No space left on device: .*recent\.jsonl"):
         store.add(outcome(PART_ROWS))
     (tmp_path / RECENT).unlink()
     assert len(RunStore(tmp_path, resume=True).found) == PART_ROWS
+
+
+def test_a_table_that_does_not_fit_on_the_disk_leaves_all_runs_where_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = RunStore(tmp_path, resume=False)
+    wanted = [outcome(number) for number in range(PART_ROWS + 5)]
+    for each in wanted:
+        store.add(each)
+
+    def full(_table: object, path: Path) -> None:
+        path.write_bytes(b"the beginning")
+        raise OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")
+
+    monkeypatch.setattr("pyarrow.parquet.write_table", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*runs\.parquet"):
+        store.finish(Columns({"run": np.array(["a"])}))
+    monkeypatch.undo()
+    assert list(RunStore(tmp_path, resume=True).found.values()) == wanted
+    assert not list(tmp_path.glob(".*"))
