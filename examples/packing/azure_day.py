@@ -1,11 +1,11 @@
 """A day of virtual machines in Azure as a trace with two classes: `python azure_day.py DAY.csv.gz azure_day.csv`.
 
 The file has the arrivals, sizes and lifetimes of a day of Azure's public dataset V1 (CC-BY-4.0), as published in
-`huaweicloud/trace_generation_rnn`, `resources/traces/v1.test.txt`, with the columns arrival_s, batch, cores, memory_gib,
-duration_min_s, duration_max_s and censored. Machines that one tenant started together have the same batch.
+`huaweicloud/trace_generation_rnn`, `resources/traces/v1.test.txt`, with the columns arrival_s, batch, cores,
+memory_gib, duration_min_s, duration_max_s and censored. Machines that one tenant started together share a batch.
 
-Keeps every fifteenth batch. The trace has no priorities: every fifth of these batches is taken for critical, which is an
-assumption. Machines that were still running when the recording ended run to the end.
+Keeps every fifteenth batch. The trace has no priorities: every fifth of these batches is taken for critical, which is
+an assumption. Machines that were still running when the recording ended run to the end.
 """
 
 from __future__ import annotations
