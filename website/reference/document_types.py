@@ -372,11 +372,49 @@ class GroupPreemption(TypedDict):
     chosen: NotRequired[str | None]
 
 
+class GroupLack(TypedDict):
+    """A resource of which too little is free."""
+
+    resource: str
+    asked: int
+    free: int
+    mostFree: int
+
+
 class UnfitMember(TypedDict):
-    """The first member that fits nowhere."""
+    """The first member that fits nowhere, and why: by cause, and node by node."""
 
     pod: str
     message: str
+    causes: list[Cause]
+    nodes: dict[str, GroupHeldBack]
+    lacks: list[GroupLack]
+
+
+class GroupDomain(TypedDict):
+    """A topology domain, and how many members find a node in it."""
+
+    name: str
+    nodes: int
+    fitting: int
+
+
+class GroupImprovement(TypedDict):
+    """Changes of nodes, and how many members fit with them."""
+
+    changes: list[Change]
+    fitting: int
+
+
+class GroupUnit(TypedDict):
+    """Pods of lower priority that are evicted together, or spared."""
+
+    group: str | None
+    pods: list[str]
+    nodes: list[str]
+    priority: int
+    budgetViolations: int
+    stays: bool
 
 
 class GroupHeldBack(TypedDict):
@@ -387,11 +425,13 @@ class GroupHeldBack(TypedDict):
     reasons: list[str]
 
 
-class GroupExplanation(TypedDict):
-    """`bayplan explain podgroup/NAME`: what would become of a group if it were tried now."""
+class ExplainedGroup(TypedDict):
+    """What would become of a group if it were tried now."""
 
-    format: Literal["bayplan group explanation v1"]
     group: str
+    needed: int
+    scheduled: int
+    within: str | None
     queued: Literal["active", "gated", "incomplete", "absent"]
     order: list[str]
     condition: GroupCondition | None
@@ -403,6 +443,24 @@ class GroupExplanation(TypedDict):
     chosen: NotRequired[str | None]
     fitting: dict[str, str]
     firstUnfit: UnfitMember | None
+    aloneOn: dict[str, int]
+    domains: list[GroupDomain]
+    bestChanges: list[GroupImprovement]
+    units: NotRequired[list[GroupUnit]]
+
+
+class GroupExplanation(ExplainedGroup):
+    """`bayplan explain podgroup/NAME`: what would become of a group if it were tried now."""
+
+    format: Literal["bayplan group explanation v1"]
+
+
+class WorkloadExplanation(TypedDict):
+    """`bayplan explain workload/NAME`: the same for each PodGroup of a Workload."""
+
+    format: Literal["bayplan workload explanation v1"]
+    workload: str
+    groups: list[ExplainedGroup]
 
 
 class GroupCapacity(TypedDict):
@@ -1056,6 +1114,7 @@ DOCUMENTS = (
     Explanation,
     PendingPods,
     GroupExplanation,
+    WorkloadExplanation,
     GroupCapacity,
     Placement,
     WhatIf,

@@ -15,7 +15,7 @@ from typing import Any
 from bayplan.analysis.device_causes import device_causes
 from bayplan.analysis.shortage import used_or_promised
 from bayplan.analysis.written import written_amount, written_selector, written_taint, written_terms
-from bayplan.core.columns import ABSENT, IntArray, RowArray
+from bayplan.core.columns import ABSENT, BoolArray, IntArray, RowArray
 from bayplan.core.columns.node_selectors import compile_terms
 from bayplan.core.columns.terms import TermKind
 from bayplan.core.diagnosis import distinct_verdicts
@@ -63,16 +63,17 @@ class Cause:
         }
 
 
-def causes_of(explanation: Explanation) -> list[Cause]:
-    """Those of most nodes first."""
+def causes_of(explanation: Explanation, among: BoolArray | None = None) -> list[Cause]:
+    """Those of most nodes first; of the nodes `among` (nodes,) alone where only they are in question."""
     filtered = explanation.attempt.filtered
     if filtered is None:
         return []
-    return sorted(_Causes(explanation, filtered).all(), key=lambda cause: -len(cause.nodes))
+    return sorted(_Causes(explanation, filtered, among).all(), key=lambda cause: -len(cause.nodes))
 
 
 class _Causes:
-    def __init__(self, explanation: Explanation, filtered: Filtered) -> None:
+    def __init__(self, explanation: Explanation, filtered: Filtered, among: BoolArray | None) -> None:
+        self._among = among
         self._explanation = explanation
         self._view = explanation.view
         self._pod = explanation.attempt.pod
@@ -99,7 +100,8 @@ class _Causes:
 
     def all(self) -> Iterator[Cause]:
         nodes, verdicts = self._view.nodes, self._filtered.verdicts
-        failed = (nodes.alive & (verdicts.rejected_by != PASSED)).nonzero()[0]
+        in_question = nodes.alive if self._among is None else nodes.alive & self._among
+        failed = (in_question & (verdicts.rejected_by != PASSED)).nonzero()[0]
         for position, code, rows in distinct_verdicts(verdicts, failed):
             status = self._filtered.explain(self._view, position, code)
             plugin = self._filtered.plugins[position] if 0 <= position < len(self._filtered.plugins) else None

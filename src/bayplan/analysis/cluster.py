@@ -15,7 +15,6 @@ from bayplan.analysis.cluster_objects import ClusterObjects, PodQueue, add_along
 from bayplan.analysis.explanation import PodExplanation
 from bayplan.analysis.extenders import asking_extenders
 from bayplan.analysis.group_capacity import GroupCapacity, count_groups
-from bayplan.analysis.group_explanation import GroupExplanation, explain_group
 from bayplan.analysis.group_placement import place_with_groups
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.profiles import own_schedulers_of, profile_of
@@ -23,7 +22,7 @@ from bayplan.analysis.references import not_found
 from bayplan.analysis.showing import Shown
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.config.feature_gates import GateSettings
-from bayplan.config.loading import ConfigSource, load_configuration
+from bayplan.config.loading import ConfigSource, Configuration, load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import NEWEST_RELEASE, ChosenRelease, KubernetesRelease, next_to, release_named
 from bayplan.core.cycle import attempt
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.drain import Draining
     from bayplan.analysis.answers.exposure.answer import Exposure, ExposureRanking
     from bayplan.analysis.answers.fixing.answer import Fixes
+    from bayplan.analysis.answers.gangs.explaining import ExplainedGroup, ExplainedWorkload
     from bayplan.analysis.answers.least_disruption import LeastDisruption
     from bayplan.analysis.answers.moving.consolidate import Consolidation
     from bayplan.analysis.answers.moving.defrag import Defrag
@@ -130,18 +130,41 @@ class Cluster(Shown, ClusterObjects):
         *,
         namespace: str = DEFAULT_NAMESPACE,
         feature_gates: GateSettings = None,
-    ) -> GroupExplanation:
-        """What would become of a PodGroup if it were tried now, and of each of its pods?
+    ) -> ExplainedGroup:
+        """What would become of a PodGroup if it were tried now, of each of its pods, and what would help?
 
         Needs a Kubernetes version with pod groups, and the gate GenericWorkload. Raises InvalidObject for a group that
         neither exists nor has pods.
         """
+        from bayplan.analysis.answers.gangs.explaining import explained_group  # noqa: PLC0415
+
+        return explained_group(self, self._with_groups(config, feature_gates), _group_key(group, namespace))
+
+    def explain_workload(
+        self,
+        workload: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        feature_gates: GateSettings = None,
+    ) -> ExplainedWorkload:
+        """As `explain_group`, for each PodGroup of a Workload. Raises InvalidObject for a Workload without any."""
+        from bayplan.analysis.answers.gangs.explaining import ExplainedWorkload, explained_group  # noqa: PLC0415
+
+        key = _group_key(workload, namespace)
+        configuration = self._with_groups(config, feature_gates)
+        groups = [explained_group(self, configuration, group) for group in self.groups_of_workload(key)]
+        return ExplainedWorkload(key, tuple(groups))
+
+    def _with_groups(self, config: ConfigSource, feature_gates: GateSettings) -> Configuration:
+        """For a question about a group. Raises InvalidObject where groups are off."""
         configuration = load_configuration(config, feature_gates, release=self.release, with_groups=True)
-        profiles = build_profiles(configuration)
-        key = group if "/" in group else f"{namespace}/{group}"
-        cache = self.build_cache(profiles=profiles, gates=configuration.gates)
-        found, members = self.group_members(key, profiles, cache)
-        return explain_group(cache, profiles, key, found, members, configuration.wakeups)
+        if not configuration.gates.generic_workload:
+            message = (
+                f"pod groups are off in Kubernetes {self.kubernetes_version} unless the gate GenericWorkload is on"
+            )
+            raise InvalidObject([Fault("", "", "feature gates", message)])
+        return configuration
 
     def group_capacity(
         self,
@@ -156,9 +179,9 @@ class Cluster(Shown, ClusterObjects):
         Pods that wait for a node are not placed first. Raises InvalidObject for a group that does not exist or has no
         pods.
         """
-        configuration = load_configuration(config, feature_gates, release=self.release, with_groups=True)
+        configuration = self._with_groups(config, feature_gates)
         profiles = build_profiles(configuration)
-        key = group if "/" in group else f"{namespace}/{group}"
+        key = _group_key(group, namespace)
         cache = self.build_cache(profiles=profiles, gates=configuration.gates)
         found, _ = self.group_members(key, profiles, cache)
         pods = [pod for pod in self.pods.values() if group_key(pod) == key and pod.spec.scheduler_name in profiles]
@@ -535,6 +558,10 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.fixing.fixing import fixes_of  # noqa: PLC0415
 
         return fixes_of(Asking.about(self, config, feature_gates, foreign_victims, tell), pod, namespace)
+
+
+def _group_key(name: str, namespace: str) -> str:
+    return name if "/" in name else f"{namespace}/{name}"
 
 
 def _bound(pod: Pod, nodes: Mapping[str, str]) -> Pod:

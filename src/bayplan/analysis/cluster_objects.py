@@ -35,7 +35,7 @@ from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object, object_key
-from bayplan.model.near_matches import did_you_mean
+from bayplan.model.near_matches import did_you_mean, near
 from bayplan.model.pod import FINISHED_PHASES, Pod, group_key
 from bayplan.model.reading import Sources, locating, without_garbage_collection
 from bayplan.model.resource_claims import ResourceClaim
@@ -239,19 +239,47 @@ class ClusterObjects:
     ) -> tuple[PodGroup | None, list[Member]]:
         """A PodGroup, None if it is not there, and the pods of it that wait for one of these profiles."""
         group = cache.objects.pod_groups.get(_split(key))
+        waiting = [each for each in self._arrivals() if group_key(self.find_pod(each)) == key]
+        waiting = [each for each in waiting if self.find_pod(each).spec.scheduler_name in profiles]
         members = [
-            Member(pod, cache.info(self.claiming(pod, cache)), queued_at=position)
-            for position, pod in enumerate(self.pods.values())
-            if group_key(pod) == key and is_pending(pod) and pod.spec.scheduler_name in profiles
+            Member(pod, cache.info(pod), queued_at=position)
+            for position, pod in enumerate(self.prepared(waiting, cache))
         ]
         if group is None and not members and not any(group_key(pod) == key for pod in self.pods.values()):
-            raise not_found(f"podgroup/{key}", "not found in the input")
+            raise not_found(f"podgroup/{key}", f"not found in the input{did_you_mean(near(key, self.group_keys))}")
         if group is not None and group.spec.parent_composite_pod_group_name:
             parent = group.spec.parent_composite_pod_group_name
             raise not_found(
                 f"podgroup/{key}", f"it is part of CompositePodGroup {parent}, and those are not known here"
             )
         return group, members
+
+    @property
+    def group_keys(self) -> list[str]:
+        """All PodGroups, and those that are missing and that pods belong to."""
+        known = [object_key(obj) for obj in self.objects if isinstance(obj, PodGroup)]
+        return list(dict.fromkeys([*known, *(key for pod in self.pods.values() if (key := group_key(pod)))]))
+
+    def groups_of_workload(self, key: str) -> list[str]:
+        """The PodGroups of a Workload. Raises InvalidObject if there are none."""
+        namespace, name = _split(key)
+        references = {
+            object_key(obj): obj.spec.workload_ref.workload_name
+            for obj in self.objects
+            if isinstance(obj, PodGroup) and obj.metadata.namespace == namespace and obj.spec.workload_ref is not None
+        }
+        found = [group for group, workload in references.items() if workload == name]
+        if not found:
+            named = [f"{namespace}/{workload}" for workload in dict.fromkeys(references.values())]
+            meant = did_you_mean(near(key, named)) or self._same_name(namespace, name)
+            raise not_found(f"workload/{key}", f"no PodGroup in the input refers to it{meant}")
+        return found
+
+    def _same_name(self, namespace: str, name: str) -> str:
+        """What else of this name there is to be asked about."""
+        known = (obj for obj in self.objects if isinstance(obj, (*WORKLOADS, PodGroup)))
+        same = [obj for obj in known if (obj.metadata.namespace, obj.metadata.name) == (namespace, name)]
+        return did_you_mean([f"{type(obj).__name__.lower()}/{name}" for obj in same])
 
     @property
     def refused_workloads(self) -> list[Fault]:

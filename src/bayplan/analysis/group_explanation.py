@@ -64,18 +64,6 @@ class GroupExplanation:
         """Whether enough members would be bound."""
         return self.attempt is not None and bool(self.attempt.bound)
 
-    def document(self) -> Plain:
-        """All of `to_dict`, with where each member that was tried would fit, and the first that fits nowhere."""
-        found = self.attempt.found if self.attempt is not None else None
-        tried = found.placed.tried if found is not None else []
-        unfit = next((each for each in tried if not each.fits), None)
-        return {
-            "group": self.key,
-            **self.to_dict(),
-            "fitting": {each.member.key: each.node for each in tried if each.fits},
-            "firstUnfit": {"pod": unfit.member.key, "message": unfit.message} if unfit is not None else None,
-        }
-
     def to_dict(self) -> Plain:
         """In the shape of the conformance cases."""
         plain: Plain = {

@@ -81,6 +81,14 @@ def group_named(text: str, namespace: str = DEFAULT_NAMESPACE) -> str:
     return f"{before[-1] if before and before[-1] else namespace}/{name}"
 
 
+def workload_named(text: str, namespace: str = DEFAULT_NAMESPACE) -> str:
+    """namespace/name of the Workload that `[NAMESPACE/]workload/NAME` names, "" if the text names something else."""
+    *before, kind, name = ("", *text.split("/"))
+    if kind.lower() not in ("workload", "workloads") or not name:
+        return ""
+    return f"{before[-1] if before and before[-1] else namespace}/{name}"
+
+
 def misread_kind(reference: Reference) -> str:
     """What to add where `node/x` was taken for a pod x in a namespace of that name."""
     kind = _KINDS.get(reference.namespace.lower())

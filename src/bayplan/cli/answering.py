@@ -71,9 +71,10 @@ class AnswerOptions:
         return cluster
 
     def source_arguments(self) -> str:
-        """The options that name the same cluster again, for a command to run next."""
+        """The options that name the same cluster and its gates again, for a command to run next."""
         version = f"--kubernetes-version {self.kubernetes_version}" if self.kubernetes_version else ""
-        return " ".join(filter(None, (self.source.arguments(), version)))
+        gates = f"--feature-gates {self.feature_gates}" if self.feature_gates else ""
+        return " ".join(filter(None, (self.source.arguments(), version, gates)))
 
     def settings(self) -> QuestionSettings:
         return QuestionSettings(

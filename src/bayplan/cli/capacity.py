@@ -94,7 +94,7 @@ def command(
 
 def _count_groups(asked: AnswerOptions, group: str) -> int:
     cluster = asked.cluster()
-    require_groups(asked.config, asked.feature_gates, cluster.release, group)
+    require_groups(asked.config, asked.feature_gates, cluster.release, f"podgroup/{group}")
     answer = cluster.group_capacity(group, asked.config, feature_gates=asked.feature_gates)
     document = answer.to_dict()
     write_answer(asked, "Capacity", group_capacity_parts(document), tagged("group capacity", document))

@@ -11,7 +11,7 @@ import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.explanation import PodExplanation
-from bayplan.analysis.references import group_named
+from bayplan.analysis.references import group_named, workload_named
 from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
 from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
@@ -29,7 +29,7 @@ from bayplan.cli.options import (
 from bayplan.cli.output import NAMES
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.model.pod import group_key
-from bayplan.report.answers.groups import group_parts
+from bayplan.report.answers.groups import group_parts, workload_parts
 from bayplan.report.answers.pending import pending_parts
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.explain.node_drawing import nodes_to_draw
@@ -73,12 +73,15 @@ def command(
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web, prod/sts/db), which means the
     first of its pending pods, or the next pod it would create. A running pod is treated as if it were pending.
-    [NAMESPACE/]podgroup/NAME means all pods of a PodGroup together (Kubernetes 1.37, gate GenericWorkload).
+    [NAMESPACE/]podgroup/NAME means all pods of a PodGroup together, workload/NAME those of each PodGroup of a Workload
+    (Kubernetes 1.37, gate GenericWorkload).
     Without POD, lists the pending pods, with the reason of each.
     """
     cluster = asked.cluster(calls_extenders=True)
     if pod is not None and (group := group_named(pod, asked.namespace)):
         return _explain_group(asked, cluster, group)
+    if pod is not None and (workload := workload_named(pod, asked.namespace)):
+        return _explain_workload(asked, cluster, workload)
     refuse_groups(asked.feature_gates, cluster.release)
     if not call_extenders:
         note_extenders(asked.config, asked.feature_gates, cluster.release)
@@ -111,8 +114,22 @@ def command(
     return EXIT_YES if why.fits else EXIT_NO
 
 
+def _explain_workload(asked: AnswerOptions, cluster: Cluster, workload: str) -> int:
+    require_groups(asked.config, asked.feature_gates, cluster.release, f"workload/{workload}")
+    why = cluster.explain_workload(workload, asked.config, feature_gates=asked.feature_gates)
+    document = why.document()
+    write_answer(
+        asked,
+        f"bayplan explain workload/{workload}",
+        workload_parts(document),
+        tagged("workload explanation", document),
+        names=(f"podgroup/{group.key}" for group in why.groups),
+    )
+    return EXIT_YES if why.fits else EXIT_NO
+
+
 def _explain_group(asked: AnswerOptions, cluster: Cluster, group: str) -> int:
-    require_groups(asked.config, asked.feature_gates, cluster.release, group)
+    require_groups(asked.config, asked.feature_gates, cluster.release, f"podgroup/{group}")
     why = cluster.explain_group(group, asked.config, feature_gates=asked.feature_gates)
     document = why.document()
     write_answer(

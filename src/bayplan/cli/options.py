@@ -252,11 +252,11 @@ def refuse_groups(feature_gates: str, release: KubernetesRelease) -> None:
         raise click.UsageError(f"{error}; ask about [NAMESPACE/]podgroup/NAME") from error
 
 
-def require_groups(config: ConfigSource, feature_gates: str, release: KubernetesRelease, group: str) -> None:
-    """For a question about a group: raises UsageError where groups are off."""
+def require_groups(config: ConfigSource, feature_gates: str, release: KubernetesRelease, asked: str) -> None:
+    """For a question about a group, or all of a Workload: raises UsageError where groups are off."""
     gates = load_configuration(config, feature_gates, release=release, with_groups=True).gates
     if not gates.generic_workload:
-        raise click.UsageError(f"pod groups are off by default; to ask about podgroup/{group}, add {GROUPS_ON}")
+        raise click.UsageError(f"pod groups are off by default; to ask about {asked}, add {GROUPS_ON}")
 
 
 def note(text: str) -> None:

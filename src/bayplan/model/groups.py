@@ -36,7 +36,14 @@ class DisruptionMode(ObjectPart, kw_only=True):
     all: EmptyPart | None = None
 
 
+class WorkloadReference(ObjectPart, kw_only=True):
+    """The Workload that a group was made for. The scheduler does not look at it."""
+
+    workload_name: str = ""
+
+
 class PodGroupSpec(ObjectPart, kw_only=True):
+    workload_ref: WorkloadReference | None = None
     parent_composite_pod_group_name: str = ""  # groups of groups are not known here
     scheduling_policy: GroupSchedulingPolicy = msgspec.field(default_factory=GroupSchedulingPolicy)
     scheduling_constraints: GroupSchedulingConstraints | None = None

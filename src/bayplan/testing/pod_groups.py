@@ -13,6 +13,7 @@ from bayplan.model.groups import (
     GroupSchedulingPolicy,
     PodGroup,
     TopologyConstraint,
+    WorkloadReference,
 )
 from bayplan.model.meta import Condition
 from bayplan.testing.building import Builder
@@ -44,6 +45,11 @@ class PodGroupBuilder(Builder[PodGroup]):
 
     def disrupted_as_a_whole(self) -> Self:
         self._object.spec.disruption_mode = DisruptionMode(all=EmptyPart())
+        return self
+
+    def of_workload(self, name: str) -> Self:
+        """Made from a template of the Workload of that name."""
+        self._object.spec.workload_ref = WorkloadReference(workload_name=name)
         return self
 
     def condition(self, status: str, reason: str, message: str = "") -> Self:

@@ -113,7 +113,7 @@ def attempt_group(
         cache, profiles[staying[0].info.scheduler_name], group, staying, decider, leaves_out_strays, in_full
     )
     with cache.trial():
-        _forget_specs_of_nominated(cache, members)
+        forget_specs_of_nominated(cache, members)
         found = find_placement(stage)
         attempt = GroupAttempt(group, [], found.placed.status, None, found)
         status = found.placed.status
@@ -128,7 +128,7 @@ def attempt_group(
     return attempt
 
 
-def _forget_specs_of_nominated(cache: Cache, members: Sequence[Member]) -> None:
+def forget_specs_of_nominated(cache: Cache, members: Sequence[Member]) -> None:
     """While a group is tried its members are in no queue, and of those that are nominated upstream finds but the name.
 
     Such a pod takes a place on its node and nothing else there, and has priority 0.

@@ -14,7 +14,7 @@ from bayplan.core.actions import Action
 from bayplan.core.cache import Cache
 from bayplan.core.columns import row_array
 from bayplan.core.filtering import filter_states, filter_with_nominated, run_pre_filters
-from bayplan.core.framework.contract import SKIP
+from bayplan.core.framework.contract import SKIP, Reads
 from bayplan.core.framework.verdict import Code, CycleError, Status, unresolvable, unschedulable
 from bayplan.core.groups.member import Tried
 from bayplan.core.groups.placements import FoundPlacement, find_placement
@@ -25,6 +25,15 @@ from bayplan.core.snapshot import View
 
 NO_VICTIMS = "No preemption victims found for incoming preemptor"
 ONGOING = "ongoing preemption on nominated nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class TriedUnit:
+    """A unit that may be evicted for the group, and whether it can stay after all."""
+
+    unit: Unit
+    violations: int  # of its pods, how many would break a budget
+    may_stay: bool
 
 
 @dataclass(slots=True)
@@ -39,6 +48,7 @@ class GroupPreemption:
     violations: int = 0  # victims whose eviction breaks a budget
     proposed: dict[str, str] = field(default_factory=dict)  # member -> node
     actions: tuple[Action, ...] = ()  # of PodGroupPostFilter plugins, to perform whatever becomes of the group
+    units: list[TriedUnit] = field(default_factory=list)  # all of lower priority, in the order of reprieve
 
 
 def preempt(stage: GroupStage) -> GroupPreemption:
@@ -69,8 +79,9 @@ def preempt(stage: GroupStage) -> GroupPreemption:
         if not trial.placed.status.ok:
             return found
         search = _Reprieve(stage, trial.placed.assigned, nodes)
-        victims = [unit for unit in spared if not search.may_stay(unit)]
+        found.units = [TriedUnit(unit, violating.get(unit, 0), search.may_stay(unit)) for unit in spared]
     found.ran = True
+    victims = [each.unit for each in found.units if not each.may_stay]
     found.violations = sum(violating.get(unit, 0) for unit in victims)
     in_order = sorted(victims, key=lambda unit: unit.order)
     name_victims(found, view, [row for unit in in_order for row in unit.pod_rows])
@@ -104,36 +115,51 @@ def _is_ongoing(stage: GroupStage, view: View) -> bool:
     return False
 
 
-@dataclass(slots=True)
 class _Reprieve:
     """Puts units back while all members still fit where they are to go."""
 
-    stage: GroupStage
-    assigned: Sequence[Tried]
-    nodes: dict[int, int]  # pod row -> the node it was taken from
+    def __init__(self, stage: GroupStage, assigned: Sequence[Tried], nodes: dict[int, int]) -> None:
+        self._stage = stage
+        self._assigned = assigned
+        self._nodes = nodes  # pod row -> the node it was taken from
+        #: Node -> the members that go there, in their order; None if other nodes matter to them as well.
+        self._by_node: dict[int, list[Tried]] | None = None
+        if _mind_their_own_nodes(stage, assigned):
+            self._by_node = {}
+            for tried in assigned:
+                self._by_node.setdefault(tried.row, []).append(tried)
 
     def may_stay(self, unit: Unit) -> bool:
         """Whether the unit can be put back; if so it is."""
-        cache = self.stage.cache
+        cache = self._stage.cache
         for row in unit.pod_rows:
-            cache.bring_back(row, self.nodes[row])
-        if self._all_fit(cache):
+            cache.bring_back(row, self._nodes[row])
+        if self._all_fit(cache, self._concerned(unit)):
             return True
         for row in unit.pod_rows:
             cache.remove_row(row)
         return False
 
-    def _all_fit(self, cache: Cache) -> bool:
+    def _concerned(self, unit: Unit) -> Sequence[Tried]:
+        """The members that may not fit any longer once the unit is back."""
+        if self._by_node is None:
+            return self._assigned
+        nodes = dict.fromkeys(self._nodes[row] for row in unit.pod_rows)
+        return [tried for node in nodes for tried in self._by_node.get(node, ())]
+
+    def _all_fit(self, cache: Cache, members: Sequence[Tried]) -> bool:
+        if not members:
+            return True
         with cache.trial():
-            for tried in self.assigned:
+            for tried in members:
                 if not self._fits(cache.view(), tried):
                     return False
-                assume(cache, self.stage.profile, tried.member, tried.row)
+                assume(cache, self._stage.profile, tried.member, tried.row)
         return True
 
     def _fits(self, view: View, tried: Tried) -> bool:
         """As upstream, a plugin that had nothing to do for the member before has nothing to do now."""
-        profile, pod = self.stage.profile, tried.member.info
+        profile, pod = self._stage.profile, tried.member.info
         pre = run_pre_filters(profile, pod, view)
         if not pre.status.ok:
             return False
@@ -142,3 +168,14 @@ class _Reprieve:
             profile.filter, filter_states(profile, pod, view, states), pod, view, row_array([tried.row])
         )
         return bool(verdicts.passed[0])
+
+
+def _mind_their_own_nodes(stage: GroupStage, assigned: Sequence[Tried]) -> bool:
+    """Whether pods elsewhere never keep a member off the node that it was given."""
+    profile, cache = stage.profile, stage.cache
+    if any(member.key in cache.pods.rows_by_key for member in stage.members):
+        return False  # their nominations end one after another
+    near_sighted = {plugin.name for plugin in profile.filter if not plugin.reads & Reads.CLUSTER}
+    asked = {plugin.name for plugin in profile.filter} | {plugin.name for plugin in profile.pre_filter}
+    far_seeing = (asked | {plugin.name for plugin in profile.reserve}) - near_sighted
+    return all(far_seeing <= tried.skipped for tried in assigned)

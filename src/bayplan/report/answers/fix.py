@@ -5,44 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from bayplan.analysis.answers.fixing.answer import Fix, Fixes, Remedy, RemedyKind
-from bayplan.report.answers.amounts import bare_amount
+from bayplan.analysis.answers.fixing.answer import Fix, Fixes, RemedyKind
+from bayplan.report.answers.change_phrases import change_phrase
 from bayplan.report.answers.parts import REASONS_MAX, Details, Heading, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.words import counted, listed
 
 _NAMED = 3
 #: Fixes in a short answer.
 _SHOWN = 3
-_PHRASES = {
-    RemedyKind.SELECTOR_TYPO: "correct {what} to {after} in its node selector",
-    RemedyKind.AFFINITY_TYPO: "correct {what} to {after} in its node affinity",
-    RemedyKind.TOLERATION_TYPO: "correct {what} to {after} in its tolerations",
-    RemedyKind.RESOURCE_TYPO: "correct the resource {what} to {after}",
-    RemedyKind.CLAIM_TYPO: "correct the claim {before} to {after} in its volume {what}",
-    RemedyKind.GATES: "remove its scheduling gates ({what})",
-    RemedyKind.RESUME: "resume {what}",
-    RemedyKind.TOLERATION: "add a toleration for the taint {what}",
-    RemedyKind.OWN_TOLERATION: "add a toleration for the taint {what} of the nodes that it asks for",
-    RemedyKind.NODE_SELECTOR: "drop {what} from its node selector",
-    RemedyKind.NODE_AFFINITY: "drop {what} from its node affinity",
-    RemedyKind.POD_AFFINITY: "drop its affinity to pods in the same {what}",
-    RemedyKind.POD_ANTI_AFFINITY: "drop its anti-affinity to pods in the same {what}",
-    RemedyKind.SKEW: "raise maxSkew from {before} to {after} in its spread over {what}",
-    RemedyKind.SPREAD: "make its spread over {what} a preference ({after})",
-    RemedyKind.HOST_PORT: "drop its host port {what}",
-    RemedyKind.PRIORITY: "raise its priority from {before:,} to {after:,} (class {what})",
-    RemedyKind.UNCORDON: "uncordon {what}",
-    RemedyKind.UNTAINT: "remove the taint {before} from {what}",
-    RemedyKind.DEVICE_CLAIM: "drop its device claim {what}",
-    RemedyKind.VOLUME_CLAIM: "create the PersistentVolumeClaim {what}",
-    RemedyKind.BINDING: "bind its claim {what} to a volume",
-    RemedyKind.VOLUME: "create a PersistentVolume of {before} in StorageClass {after} for its claim {what}",
-    RemedyKind.LOST_VOLUME: "restore the PersistentVolume {after} that its claim {what} is bound to",
-    RemedyKind.STORAGE_CLASS: "create the StorageClass {after} that its claim {what} requests",
-    RemedyKind.RESOURCE_CLAIM: "create the ResourceClaim {what}",
-    RemedyKind.RESOURCE_CLAIM_TEMPLATE: "create the ResourceClaimTemplate {what}",
-    RemedyKind.DEVICE_CLASS: "create the DeviceClass {what}",
-}
 
 
 def fix_parts(answer: Fixes) -> Iterator[Part]:
@@ -192,20 +162,4 @@ def _instructions(number: int, fix: Fix) -> Iterator[Part]:
 
 
 def _phrase(fix: Fix) -> str:
-    return listed([_change_phrase(change, fix) for change in fix.changes])
-
-
-def _change_phrase(change: Remedy, fix: Fix) -> str:
-    if change.kind is RemedyKind.REQUEST:
-        if not change.after:
-            return f"drop its {change.what} request"
-        before, after = (bare_amount(change.what, int(each or 0)) for each in (change.before, change.after))
-        return f"lower its {change.what} request from {before} to {after}"
-    if change.kind is RemedyKind.FREE:
-        return f"move {counted(len(fix.victims), 'pod')} off {change.what}"
-    if change.kind is RemedyKind.ADD_NODE:
-        return f"add a node like {change.what}" + (f" with {change.after}" if change.after else "")
-    phrase = _PHRASES[change.kind].format(what=change.what, before=change.before, after=change.after)
-    if change.matches is None:
-        return phrase
-    return f"{phrase} ({counted(change.matches, 'node')} ha{'s' if change.matches == 1 else 've'} it)"
+    return listed([change_phrase(change, len(fix.victims)) for change in fix.changes])
