@@ -31,7 +31,7 @@ Plain = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class ResourceLack:
     """A resource of which too little is free where the group is tried."""
 
     resource: str
@@ -56,7 +56,7 @@ class UnfitMember:
     message: str
     causes: tuple[Cause, ...] = ()
     nodes: tuple[tuple[str, Plain], ...] = ()  # what each node was rejected for
-    lacks: tuple[Lack, ...] = ()
+    lacks: tuple[ResourceLack, ...] = ()
 
     def to_dict(self) -> Plain:
         return {
@@ -178,7 +178,7 @@ def _verdicts(filtered: Filtered, view: View, among: BoolArray | None) -> list[t
     return sorted((view.nodes.names[row], plain_status(filtered.status_of(view, row))) for row in rows)
 
 
-def _lacks(view: View, among: BoolArray | None, missing: Sequence[Member], unfit: UnfitMember) -> list[Lack]:
+def _lacks(view: View, among: BoolArray | None, missing: Sequence[Member], unfit: UnfitMember) -> list[ResourceLack]:
     """Of each resource that some node has too little of: how much is asked for, and how much is free."""
     rows = (view.nodes.alive if among is None else view.nodes.alive & among).nonzero()[0]
     short = {reason.removeprefix("Insufficient ") for cause in unfit.causes for reason in cause.reasons}
@@ -189,5 +189,5 @@ def _lacks(view: View, among: BoolArray | None, missing: Sequence[Member], unfit
             continue
         free = (view.nodes.allocatable[rows, column] - view.usage.requested[rows, column]).clip(0)
         asked = sum(member.info.shape.requests.asked.get(resource, 0) for member in missing)
-        lacks.append(Lack(resource, asked, int(free.sum()), int(free.max())))
+        lacks.append(ResourceLack(resource, asked, int(free.sum()), int(free.max())))
     return lacks
