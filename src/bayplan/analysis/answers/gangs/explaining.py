@@ -20,12 +20,11 @@ from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache
 from bayplan.core.framework.profile import Profile
 from bayplan.core.groups.feasible import min_count
-from bayplan.core.groups.placements import topology_key
 from bayplan.core.groups.placing import GroupStage
 from bayplan.core.groups.preempting import GroupPreemption, TriedUnit
 from bayplan.core.preemption.units import group_of
 from bayplan.core.snapshot import View
-from bayplan.model.groups import PodGroup
+from bayplan.model.groups import PodGroup, topology_key
 from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -82,7 +81,7 @@ class ExplainedGroup(Shown):
         found = self.explanation.attempt.found if self.explanation.attempt is not None else None
         if found is None:
             return None
-        return shortfall_of(self._stage, found.placements or ())
+        return shortfall_of(self._stage, found)
 
     @cached_property
     def improvements(self) -> list[Improvement]:

@@ -23,9 +23,10 @@ from bayplan.core.framework.verdict import SUCCESS, CycleError
 from bayplan.core.groups.counting import room_for
 from bayplan.core.groups.cycle import forget_specs_of_nominated
 from bayplan.core.groups.member import Member, try_member
-from bayplan.core.groups.placements import TriedPlacement
+from bayplan.core.groups.placements import FoundPlacement, TriedPlacement
 from bayplan.core.groups.placing import GroupStage, assume
 from bayplan.core.snapshot import View
+from bayplan.model.groups import topology_key
 
 Plain = dict[str, Any]
 
@@ -95,14 +96,19 @@ def whatever_the_quorum(profile: Profile) -> Profile:
     return replace(profile, groups=replace(profile.groups, counts_gangs=False))
 
 
-def shortfall_of(stage: GroupStage, placements: Sequence[TriedPlacement]) -> Shortfall:
-    """Raises nothing; `placements` are the domains that were tried, none where nodes are not divided."""
+def shortfall_of(stage: GroupStage, found: FoundPlacement) -> Shortfall:
+    """Raises nothing; `found` is what came of trying the group."""
+    placements = found.placements
     with stage.cache.trial():
         forget_specs_of_nominated(stage.cache, stage.members)
         alone = _alone_on(stage)
-        if len(placements) < 2 and not any(each.name for each in placements):
+        if placements is None or [each.name for each in placements] == [""]:
             fitting, unfit = _placed(stage, None)
             return Shortfall(fitting, alone, unfit)
+        if not placements:
+            key = topology_key(stage.group)
+            message = found.placed.status.message + (f": no node that may take it has the label {key}" if key else "")
+            return Shortfall({}, alone, UnfitMember(stage.members[0].key, message))
         domains = sorted(_domains(stage, placements), key=lambda each: (-each.fitting, each.name))
         rows = next(each.rows for each in placements if each.name == domains[0].name)
         fitting, unfit = _placed(stage, rows)

@@ -72,6 +72,14 @@ def test_the_domain_that_comes_closest_is_named_with_what_it_lacks() -> None:
     assert (found["within"], found["needed"]) == ("rack", 4)
 
 
+def test_no_node_has_the_label_of_the_domains() -> None:
+    found = explained(*racks(2), *gang(2, within="pod-of-racks"))
+    assert found["firstUnfit"]["message"] == (
+        "no feasible placements found: no node that may take it has the label pod-of-racks"
+    )
+    assert (found["fitting"], found["domains"]) == ({}, [])
+
+
 def test_a_group_that_fits_lacks_nothing() -> None:
     found = explained(*racks(3), *gang(3))
     assert (found["firstUnfit"], found["bestChanges"]) == (None, [])
