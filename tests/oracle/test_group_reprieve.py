@@ -20,6 +20,7 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.groups import preempting
 from bayplan.core.groups.cycle import GroupAttempt, attempt_group
 from bayplan.core.groups.member import Member
+from bayplan.core.groups.placing import GroupStage
 from bayplan.model.groups import PodGroup
 from bayplan.testing.builders import budget, pod, pod_group
 
@@ -32,8 +33,8 @@ def full_cluster(random: Random, cache: Cache) -> None:
     for number in range(count):
         cache.add(random_node(random, number))
     for name in ("v", "w"):
-        made = pod_group(name).gang(1).priority(random.choice([0, 1]))
-        cache.add((made.disrupted_as_a_whole() if random.random() < 0.7 else made).obj())
+        group = pod_group(name).gang(1).priority(random.choice([0, 1]))
+        cache.add((group.disrupted_as_a_whole() if random.random() < 0.7 else group).obj())
     cache.add(budget("guarded").selects(app="guarded").allows(random.randint(0, 1)).obj())
     for number in range(random.randint(2, 14)):
         made = pod(f"low-{number}").cpu(random.choice(["1", "2"])).priority(random.choice([0, 1]))
@@ -79,7 +80,7 @@ def test_the_clusters_are_such_that_it_matters() -> None:
         attempt = attempt_group(cache, profiles, group, members)
         trial = attempt.preemption.trial if attempt.preemption is not None else None
         if trial is not None and trial.placed.status.ok:
-            stage = preempting.GroupStage(cache, profiles["default-scheduler"], group, members)
+            stage = GroupStage(cache, profiles["default-scheduler"], group, members)
             is_short = preempting._mind_their_own_nodes(stage, trial.placed.assigned)
             seen_kinds.update((is_short, each[1]) for each in outcomes(attempt))
     assert min(seen_kinds[short, stays] for short in (True, False) for stays in (True, False)) > 10
