@@ -33,6 +33,10 @@ class EventText(NamedTuple):
     type: str
     reason: str
     message: str
+    field_path: str = ""
+    """Of a part of the object, as `spec.containers{web}`."""
+    host: str = ""
+    """The node from which this is said."""
 
 
 def events_of(component: str, before: Object | None, after: Object | None) -> Iterator[EventText]:

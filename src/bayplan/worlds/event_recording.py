@@ -34,6 +34,7 @@ class _Similar(NamedTuple):
 
     component: str
     uid: str
+    field_path: str
     type: str
     reason: str
 
@@ -49,12 +50,12 @@ class _Crowd:
 
 
 class EventRecorder:
-    """Writes what controllers say."""
+    """Writes what controllers say, or kubelets, under the name of their program."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, manager: str = "kube-controller-manager") -> None:
         self._registry = registry
         self._events = built_in("", "events")
-        self._options = WriteOptions("kube-controller-manager", trusted=True)
+        self._options = WriteOptions(manager, trusted=True)
         self._written: dict[tuple[_Similar, str], tuple[str, str]] = {}
         """Namespace and name of the Event, by what is said."""
         self._crowds: dict[_Similar, _Crowd] = {}
@@ -72,7 +73,7 @@ class EventRecorder:
 
     def write(self, component: str, said: EventText, now: int) -> None:
         """Creates the Event, or counts up the one that is there."""
-        similar = _Similar(component, said.about.uid, said.type, said.reason)
+        similar = _Similar(component, said.about.uid, said.field_path, said.type, said.reason)
         is_combined = self._is_one_of_many(similar, said.message, now)
         if is_combined:
             said = said._replace(message=f"(combined from similar events): {said.message}")
@@ -137,7 +138,9 @@ class EventRecorder:
             "uid": about.uid,
             "apiVersion": about.api_version,
             "resourceVersion": self._version_of(said),
+            "fieldPath": said.field_path,
         }
+        source = {"component": component, "host": said.host}
         return {
             "kind": "Event",
             "apiVersion": "v1",
@@ -145,14 +148,14 @@ class EventRecorder:
             "involvedObject": {field: value for field, value in regarding.items() if value},
             "reason": said.reason,
             "message": said.message,
-            "source": {"component": component},
+            "source": {field: value for field, value in source.items() if value},
             "firstTimestamp": time,
             "lastTimestamp": time,
             "count": 1,
             "type": said.type,
             "eventTime": None,
             "reportingComponent": component,
-            "reportingInstance": "",
+            "reportingInstance": said.host,
         }
 
     def _version_of(self, said: EventText) -> str:

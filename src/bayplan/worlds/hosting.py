@@ -56,6 +56,7 @@ from bayplan.worlds.clock import Clock
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
+from bayplan.worlds.kubelet_events import KubeletEvents
 from bayplan.worlds.starting_documents import load
 
 #: So often a part of the state file's free space is given back, if there is much of it.
@@ -220,6 +221,7 @@ class HostedCluster:
         parties: list[Housekeeper] = []
         if hosting.with_controllers:
             parties = standard_parties("" if hosting.tls is None else hosting.tls.certificate.read_text("ascii"))
+            parties.append(KubeletEvents(self.registry))
         expiry = EventExpiry(hosting.event_ttl_ns, hosting.events_max)
         return EmbeddedWorld(
             self.registry,

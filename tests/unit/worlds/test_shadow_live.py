@@ -193,7 +193,7 @@ def test_the_command(tmp_path: Path) -> None:
             process.terminate()
         out, _ = process.communicate(timeout=WAITS_S)
         assert process.returncode == 0
-        assert running.list("leases.coordination.k8s.io") == []
+        assert running.list("leases.coordination.k8s.io", "kube-system") == []
     assert out.startswith("bayplan agrees with 3 of 3 placements (100.0%).")
     assert json.loads(report.read_text())["placements"]["same"] == 3
     assert run(["replay", str(journal)]) == 0

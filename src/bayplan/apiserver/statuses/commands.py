@@ -1,7 +1,7 @@
 """How containers end whose command says so: `true`, `false`, `sleep 5`, `sh -c "exit 3"`.
 
 Takes containers and pods as documents; gives seconds and exit code, or None for everything else, which runs until it is
-deleted. No command is run: only these few are known, and only where no image is needed to know what they do.
+deleted. No command is run: only these few are known, and only where it is known what the image does with arguments.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from bayplan.apiserver.storage.entries import Document
 from bayplan.controllers.nodes.kubelet import Initialization
 
 _SHELLS: Final = frozenset({"sh", "bash", "ash"})
+#: Images without an entry point of their own.
+_PLAIN_IMAGES: Final = frozenset({"alpine", "busybox", "debian", "fedora", "ubuntu"})
 _SCRIPT: Final = re.compile(
     r"\s*(?:sleep\s+(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:;|&&|\n|$)\s*)?"
     r"(?P<last>true|false|exit\s+(?P<code>\d{1,3}))?\s*;?\s*"
@@ -27,10 +29,16 @@ class ProcessEnd(NamedTuple):
     exit_code: int
 
 
+def _runs_arguments(image: str) -> bool:
+    """Whether it is an image of a plain system, whose command is what a container's arguments say."""
+    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    return name in _PLAIN_IMAGES
+
+
 def outcome_of(container: Document) -> ProcessEnd | None:
     """How the container ends; None if that is not known."""
     words = [*(container.get("command") or ()), *(container.get("args") or ())]
-    if not container.get("command"):
+    if not words or not (container.get("command") or _runs_arguments(container.get("image", ""))):
         return None  # the image decides
     program = words[0].rpartition("/")[2]
     if program in _SHELLS and len(words) == 3 and words[1] == "-c":

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from bayplan.apiserver.admitting.cluster import NODES, ClusterView
 from bayplan.apiserver.storage.entries import Document
+from bayplan.controllers.nodes.pod_admission import REJECTED
 from bayplan.model.conditions import FALSE, TRUE
 from bayplan.model.well_known import READY
 
@@ -34,7 +35,7 @@ def completed(old: Document, new: Document, time: str, cluster: ClusterView) -> 
     ready = next((condition for condition in conditions if condition.get("type") == READY), None)
     if ready is not None and phase in _PHASES:
         conditions = _with_companions(conditions, ready, phase, uninitialized(new), time)
-        if phase != before or "containerStatuses" not in status:
+        if (phase != before or "containerStatuses" not in status) and not _was_rejected(status):
             status = {**status, **_container_statuses(new, phase, time)}
         if "podIP" not in status and phase == "Running":
             status = {**status, **_addresses(old, new, cluster)}
@@ -42,6 +43,11 @@ def completed(old: Document, new: Document, time: str, cluster: ClusterView) -> 
             status = {**status, "observedGeneration": new["metadata"]["generation"]}
     probed = [condition if "lastProbeTime" in condition else _probed(condition) for condition in conditions]
     return {**new, "status": {**status, "conditions": probed}} if probed else {**new, "status": status}
+
+
+def _was_rejected(status: Document) -> bool:
+    """Whether the kubelet has refused the pod, so that none of its containers was ever made."""
+    return str(status.get("message") or "").startswith(REJECTED)
 
 
 def _addresses(old: Document, pod: Document, cluster: ClusterView) -> Document:

@@ -8,7 +8,7 @@ not looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from bayplan.controllers.workloads.daemon_placement import DaemonPlaces
 from bayplan.core.columns.resources import PODS_NAME, allocatable_amounts, pod_requests
@@ -19,6 +19,8 @@ from bayplan.model.node import Node
 from bayplan.model.pod import ContainerPort, Pod
 from bayplan.model.tolerations import NO_EXECUTE, any_tolerates
 
+#: What the message in the status of a refused pod begins with.
+REJECTED: Final = "Pod was rejected: "
 _EVERY_ADDRESS = ("", "0.0.0.0")
 
 
@@ -48,7 +50,7 @@ def _refusals(pod: Pod, node: Node, others: Sequence[Pod]) -> Iterator[PodReject
 
 
 def _failed(plugin: str, why: str) -> PodRejection:
-    return PodRejection(plugin, f"Pod was rejected: Predicate {plugin} failed: {why}")
+    return PodRejection(plugin, f"{REJECTED}Predicate {plugin} failed: {why}")
 
 
 def _lacking(pod: Pod, node: Node, others: Sequence[Pod]) -> Iterator[PodRejection]:
@@ -65,7 +67,7 @@ def _lacking(pod: Pod, node: Node, others: Sequence[Pod]) -> Iterator[PodRejecti
 
 def _insufficient(resource: str, asked: int, used: int, capacity: int) -> PodRejection:
     message = f"Node didn't have enough resource: {resource}, requested: {asked}, used: {used}, capacity: {capacity}"
-    return PodRejection(f"OutOf{resource}", f"Pod was rejected: {message}")
+    return PodRejection(f"OutOf{resource}", f"{REJECTED}{message}")
 
 
 def _host_ports(pod: Pod) -> Iterable[ContainerPort]:

@@ -35,6 +35,13 @@ def test_commands(command: list[str], outcome: tuple[float, int] | None) -> None
 def test_arguments_count_as_part_of_the_command_but_not_alone() -> None:
     assert outcome_of({"command": ["sh"], "args": ["-c", "exit 2"]}) == (0, 2)
     assert outcome_of({"args": ["true"]}) is None
+    assert outcome_of({"image": "registry.example.com/server:1", "args": ["true"]}) is None
+
+
+@pytest.mark.parametrize("image", ["busybox", "docker.io/library/alpine:3.22", "ubuntu@sha256:0123"])
+def test_plain_images_run_their_arguments(image: str) -> None:
+    assert outcome_of({"image": image, "args": ["sh", "-c", "exit 2"]}) == (0, 2)
+    assert outcome_of({"image": image}) is None
 
 
 def ending(policy: str, *commands: list[str]) -> Any:

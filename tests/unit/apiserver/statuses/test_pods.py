@@ -125,3 +125,11 @@ def test_what_comes_after_an_init_container_that_failed_for_good_never_starts() 
     (condition,) = [known for known in made["status"]["conditions"] if known["type"] == "Initialized"]
     assert (condition["status"], condition["reason"]) == ("False", "ContainersNotInitialized")
     assert condition["message"] == "containers with incomplete status: [first side]"
+
+
+def test_a_pod_that_was_refused_has_no_containers() -> None:
+    ready = {**READY, "status": "False"}
+    why = {"reason": "OutOfcpu", "message": "Pod was rejected: Node didn't have enough resource: cpu"}
+    made = completed(pod("Pending"), pod("Failed", ready, **why), NOW, CLUSTER)
+    assert "containerStatuses" not in made["status"]
+    assert "initContainerStatuses" not in made["status"]
