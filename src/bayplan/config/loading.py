@@ -96,7 +96,7 @@ class Configuration:
     @property
     def extenders(self) -> tuple[Extender, ...]:
         """In the order in which they are asked: those that a pod can do without come last."""
-        # Upstream: scheduler.go buildExtenders (v1.36).
+        # Upstream: pkg/scheduler/scheduler.go buildExtenders (v1.36).
         return tuple(sorted(self.file.extenders, key=lambda extender: extender.ignorable))
 
 
@@ -334,6 +334,6 @@ def _args(
         args[entry.name] = read_args(entry.name, entry.args, gates, args_path, faults)
     fit = args["NodeResourcesFit"]
     if ignored_resources and isinstance(fit, NodeResourcesFitArgs):
-        # Extenders replace what the args say. Upstream: scheduler.go buildExtenders (v1.36).
+        # Extenders replace what the args say. Upstream: pkg/scheduler/scheduler.go buildExtenders (v1.36).
         args["NodeResourcesFit"] = replace(fit, ignored_resources=ignored_resources)
     return args

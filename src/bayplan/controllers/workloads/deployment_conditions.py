@@ -67,7 +67,7 @@ def progress(before: ScaleStatus, after: ScaleStatus, wanted: int, replica_set: 
 
 def with_failure_of(replica_sets: Sequence[ReplicaSet], conditions: Sequence[Condition]) -> list[Condition]:
     """The conditions with the first ReplicaSet's that says that pods cannot be created or deleted."""
-    # Upstream: pkg/controller/deployment/deployment_controller.go getReplicaFailures (v1.36).
+    # Upstream: pkg/controller/deployment/progress.go getReplicaFailures (v1.36).
     failures = (find_condition(each.status.conditions, REPLICA_FAILURE) for each in replica_sets)
     failure = next(filter(None, failures), None)
     if failure is not None:

@@ -395,7 +395,7 @@ def _is_complete(demand: _Demand) -> bool:
 
 def _armed_defaults(used: Mapping[str, int]) -> NanoAmounts:
     # A pod that states its needs as a whole gets a default only for what nobody in it mentions.
-    # Upstream: framework/types.go getNonMissingContainerRequests.
+    # Upstream: pkg/scheduler/framework/types.go getNonMissingContainerRequests.
     return {name: nano for name, nano in _DEFAULTS_NANO.items() if name not in used}
 
 

@@ -3,7 +3,7 @@
 Takes volumes written for the old plugins; gives the driver and the handle the driver knows the disk by, and the
 node affinity in the driver's own topology labels. Disks of vSphere and Azure File could be translated too, but
 the scheduler does not, so they are only known by the names of their plugins. Nothing else of a volume is translated.
-Upstream: csi-translation-lib/plugins (v1.36).
+Upstream: csi-translation-lib/translate.go, and its plugins (v1.36).
 """
 
 from __future__ import annotations

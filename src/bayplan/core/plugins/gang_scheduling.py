@@ -2,7 +2,7 @@
 
 That a gang enters the queue only when enough pods of it exist is said by `bayplan.core.queue.gangs`, and that it is
 placed only if enough of them fit by `bayplan.core.groups.feasible`: both look at more than one pod. Here is what brings
-a gang back that was kept out. Upstream: plugins/gangscheduling (v1.37).
+a gang back that was kept out. Upstream: plugins/gangscheduling/gangscheduling.go (v1.37).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What a pod needs follows from its spec; two features can be needed at scheduling time. The check runs once for
 each distinct set of declared features.
-Upstream: plugins/nodedeclaredfeatures (v1.36).
+Upstream: plugins/nodedeclaredfeatures/nodedeclaredfeatures.go (v1.36).
 """
 
 from __future__ import annotations

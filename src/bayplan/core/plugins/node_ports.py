@@ -2,6 +2,7 @@
 
 Looks at the ports held by the pods of each node. They form a set, as upstream's do: a port two pods hold is free when
 one of them goes. In a what-if world the last pod of a port that came or went therefore decides, whoever else is there.
+Upstream: plugins/nodeports/node_ports.go (v1.36).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class PortsState:
 
 
 class NodePorts:
-    """Upstream: plugins/nodeports/node_ports.go."""
+    """Filter."""
 
     name: ClassVar[str] = "NodePorts"
     without_pre_filter: ClassVar[str] = 'reading "PreFilterNodePorts" from cycleState: not found'

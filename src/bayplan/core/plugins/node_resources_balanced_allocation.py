@@ -3,6 +3,7 @@
 Takes what the pods of a node really request, without supposed minima, and compares how far the used shares of the
 resources lie apart with the pod and without it: 75 when the pod changes nothing, more when it evens them out. Leaves a
 pod alone that asks for none of the resources. Floats are computed in upstream's order, so that truncation agrees.
+Upstream: plugins/noderesources/balanced_allocation.go (v1.36).
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class BalanceState:
 
 
 class NodeResourcesBalancedAllocation:
-    """Upstream: plugins/noderesources/balanced_allocation.go."""
+    """Score."""
 
     name: ClassVar[str] = "NodeResourcesBalancedAllocation"
     prepares_scores_itself: ClassVar[bool] = True

@@ -5,6 +5,7 @@ supposes of containers that state nothing. A failure code is a set of bits: bit 
 requested resource that falls short, and a top bit when not even the empty node would do. Bits depend on the pod and
 the arguments alone, so codes of equal pods mean the same. A resource that a device class stands for is left to
 DynamicResources on nodes that offer none of it themselves; in scores its devices count.
+Upstream: plugins/noderesources/fit.go, least_allocated.go, most_allocated.go, resource_allocation.go (v1.36).
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class ScoreState:
 
 
 class NodeResourcesFit:
-    """Upstream: plugins/noderesources/fit.go."""
+    """Filter and score."""
 
     name: ClassVar[str] = "NodeResourcesFit"
     without_pre_filter: ClassVar[str] = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'

@@ -3,6 +3,7 @@
 Takes the pod and one changed object. Which driver stands behind a claim is not known here, so that any volume of a
 claim counts as one that may need attaching. From `after_limit_lifted` on they are about what
 upstream sleeps through.
+Upstream: plugins/nodevolumelimits/csi.go isSchedulableAfterPodDeleted and its like (v1.36).
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _may_use_driver(volume: Volume, driver: str) -> bool:
     try:
         disk = inline_disk(volume)
     except TranslationError:
-        return True  # Upstream: a hint that fails means that an attempt is worth it.
+        return True  # As upstream: a hint that fails means that an attempt is worth it.
     known = disk.driver if disk is not None else _untranslated_driver(volume)
     return known == driver
 

@@ -1,7 +1,7 @@
 """How full the nodes of a placement would be together, once the members of a group are there; for NodeResourcesFit.
 
 The fuller the better, whatever a profile prefers for single pods. For cpu and memory this counts what pods are assumed
-to take if they do not say. Upstream: plugins/noderesources (v1.37).
+to take if they do not say. Upstream: plugins/noderesources/resource_allocation.go scorePlacement (v1.37).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Takes the objects that were written for the pod (volumes kept for claims, claims told their node) and what is known of
 them now; gives whether all claims are bound, whether to go on waiting, or why they will not be bound as it was decided.
-Upstream: volumebinding/binder.go checkBindings (v1.36).
+Upstream: plugins/volumebinding/binder.go checkBindings (v1.36).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the volume plugins all need to know of claims: names, classes, owners, and how a missing one is reported.
 
 Takes plain objects and gives plain values; looks nothing up and knows nothing of nodes.
-Upstream: component-helpers/storage/volume (v1.36).
+Upstream: component-helpers/storage/ephemeral/ephemeral.go, component-helpers/storage/volume/helpers.go (v1.36).
 """
 
 from __future__ import annotations

@@ -208,7 +208,7 @@ def _registrations_upstream(plugin: NamedPlugin, release: Release) -> tuple[Clus
         if registration.cluster_event.resource is EventResource.NODE:
             on_nodes |= registration.cluster_event.action
     # A plugin that waits for new nodes may be asked too late: another filter can reject a new node before it for a
-    # taint that goes later. Upstream: scheduler.go buildQueueingHintMap.
+    # taint that goes later. Upstream: pkg/scheduler/scheduler.go buildQueueingHintMap.
     if on_nodes & ActionType.ADD and not on_nodes & ActionType.UPDATE_NODE_TAINT:
         return (*given, _ANY_TAINT_CHANGE)
     return given

@@ -4,7 +4,7 @@ Takes the pod's claims, the device classes and what ResourceSlices offer; gives 
 served there together, and scores nodes by how early in a list of alternatives they can serve one. `reserve` gives the
 claims with their devices; `post_filter` says which claim to take devices from that nobody can use where they are.
 `pre_bind` waits for devices to be prepared. Writing is left to whoever binds.
-Upstream: plugins/dynamicresources (v1.36).
+Upstream: plugins/dynamicresources/dynamicresources.go (v1.36).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What drivers are told about allocated devices: the opaque configuration of classes and of the claim itself.
 
 Takes a claim, the requests for which devices were allocated, and the device classes; gives the list that an allocation
-has. Does not look into it. Upstream: dynamic-resource-allocation/structured, where an allocation's configs are
-populated (v1.36).
+has. Does not look into it. Upstream: structured/internal/incubating/allocator_incubating.go (v1.36), where the
+configs of an allocation are filled in.
 """
 
 from __future__ import annotations

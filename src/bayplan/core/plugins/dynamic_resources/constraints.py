@@ -2,7 +2,7 @@
 
 A constraint is told of every device as it is taken and given back, and refuses those that do not fit. Up to v1.36
 upstream remembers, for "all differ", one value for each request rather than for each device.
-Upstream: structured/internal/incubating/constraint.go.
+Upstream: structured/internal/incubating/constraint.go (v1.36).
 """
 
 from __future__ import annotations

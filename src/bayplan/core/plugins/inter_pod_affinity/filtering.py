@@ -3,6 +3,7 @@
 Three rules, in the order in which upstream tests them: the pod's affinity, its anti-affinity, and the
 anti-affinity of the pods that run. Counts come from the shared counters; no pod is looked at here. In a world of
 its own a node sees pods come to or leave that node alone, so of all domains only the node's own ones change.
+Upstream: plugins/interpodaffinity/filtering.go (v1.36).
 """
 
 from __future__ import annotations
@@ -104,7 +105,6 @@ class AffinityState:
 
 def prepare(shape: PodShape, view: View) -> AffinityState | None:
     """Count; None when there is no rule to break."""
-    # Upstream: plugins/interpodaffinity/filtering.go PreFilter (v1.36).
     existing = _existing_anti_affinity(shape, view)
     if not existing.pods_counted and not shape.terms.required and not shape.terms.required_anti:
         return None

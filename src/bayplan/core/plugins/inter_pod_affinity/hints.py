@@ -3,6 +3,7 @@
 Takes the pod and a pod or node that changed. Labels of namespaces are not known here: as upstream, a namespace selector
 is tested on no labels at all. Up to v1.36 a pod counts for anti-affinity only if it meets *all* terms (`every`), later
 if it meets any.
+Upstream: plugins/interpodaffinity/plugin.go isSchedulableAfterNodeChange and its like (v1.36, v1.37).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, *, every: b
     if any(moved is not None and not has_place(moved) for moved in (old, new)):
         return False
     if not pod.shape.terms.required_parse:
-        return True  # Upstream: a hint that fails means that an attempt is worth it.
+        return True  # As upstream: a hint that fails means that an attempt is worth it.
     if old is None:
         assert new is not None
         return _meets_all(pod.shape.terms.required, new)

@@ -3,6 +3,7 @@
 Counted are the pods that meet a preferred term of the incoming pod, and the pods whose own terms the incoming pod
 meets: preferred ones by their weight, required affinity by the configured one. Every pod speaks for the whole
 domain it stands in. Which nodes are feasible plays no part before the scores are normalized.
+Upstream: plugins/interpodaffinity/scoring.go (v1.36).
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from bayplan.core.snapshot import View
 
 def prepare(shape: PodShape, view: View, args: InterPodAffinityArgs) -> IntArray | None:
     """(nodes,) raw scores; None when no pod speaks for or against any domain."""
-    # Upstream: plugins/interpodaffinity/scoring.go PreScore (v1.36).
     counts = DomainCounts(view.nodes.labels)
     _add_own_preferences(counts, shape, view)
     _add_preferences_of_others(counts, shape, view, args)

@@ -2,6 +2,7 @@
 
 A pod's own constraints come first; a pod without any has the profile's default ones, with the selector that its
 services and its controller suggest. Nothing here counts pods.
+Upstream: plugins/podtopologyspread/common.go (v1.36).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 Takes the pod and a pod or node that changed. Services and owners, which give default constraints their selector, are
 not known here: under default constraints every pod of the namespace is taken to count. Counts are not known either,
 so that any change of a domain is worth a new attempt. The last three are about what upstream sleeps through.
+Upstream: plugins/podtopologyspread/plugin.go isSchedulableAfterPodChange and its like (v1.36).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def after_pod_change(
     try:
         constraints = visible_constraints(pod.shape, args, gates, HARD)
     except SelectorError:
-        return True  # Upstream: a hint that fails means that an attempt is worth it.
+        return True  # As upstream: a hint that fails means that an attempt is worth it.
     if old is not None and new is not None:
         return _after_update(pod, old, new, constraints)
     moved = old or new
