@@ -17,6 +17,8 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
+from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.web.dashboard import Dashboard
 from bayplan.worlds.hosting import HostedCluster, Hosting
 
@@ -89,7 +91,11 @@ def serve(nodes: int, pods: int) -> tuple[HostedCluster, threading.Thread, async
     loop, ready, made = asyncio.new_event_loop(), threading.Event(), []
 
     async def run() -> None:
-        hosted = HostedCluster(Hosting(token=TOKEN), documents(nodes, pods), front=Dashboard.of)
+        hosted = HostedCluster(
+            Hosting(token=TOKEN, configuration=load_configuration(release=DEFAULT_RELEASE)),
+            documents(nodes, pods),
+            front=Dashboard.of,
+        )
         made.append(hosted)
         serving = asyncio.ensure_future(hosted.run())
         await hosted.started()

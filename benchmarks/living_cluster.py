@@ -18,6 +18,7 @@ from pod_memory import resident_bytes
 from bayplan.analysis.bench.measure import calibrate
 from bayplan.analysis.memory import keep_memory
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.nodes.kubelet import RUN_SECONDS, Kubelet
 from bayplan.model.meta import ObjectMeta, RawQuantity
@@ -44,7 +45,7 @@ class LivingCluster:
         self.store = Store()
         for number in range(nodes):
             self.store.create(_node(number), STARTED_AT)
-        scheduler = build_scheduler(load_configuration(None), started_at=STARTED_AT)
+        scheduler = build_scheduler(load_configuration(None, release=DEFAULT_RELEASE), started_at=STARTED_AT)
         self.world = SimulatedWorld(self.store, scheduler, [Kubelet()], Draws(1, Latencies()), started_at=STARTED_AT)
         self.world.at(STARTED_AT, self._arrive)
         self.world.at(STARTED_AT + SWEPT_EVERY, self._sweep)

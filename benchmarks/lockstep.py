@@ -21,14 +21,15 @@ from pathlib import Path
 from statistics import median
 from types import TracebackType
 
-# In a process for the other checkout these are its own.
 from bayplan.analysis.bench.building import apply_changes, build_cache, changes_before, pods_of
 from bayplan.analysis.bench.workloads import WORKLOADS
 from bayplan.analysis.memory import keep_memory
 from bayplan.analysis.placement import Placer
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.config.releases import RELEASES
+
+# In a process for the other checkout these are its own.
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
 from bayplan.worlds.driving import rare_collections
 
 NODES = 5_000
@@ -76,7 +77,11 @@ def serve(name: str) -> None:
     workload = WORKLOADS[name]
     pods = pods_of(workload, workload.count)
     cache = build_cache(workload, NODES, pods)
-    configuration = load_configuration(None, release=RELEASES[version]) if version else load_configuration(None)
+    configuration = (
+        load_configuration(None, release=RELEASES[version])
+        if version
+        else load_configuration(None, release=DEFAULT_RELEASE)
+    )
     placer = Placer(cache, build_profiles(configuration))
     digest = hashlib.sha256()
     print(len(pods) // PODS_AT_A_TIME, flush=True)

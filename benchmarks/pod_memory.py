@@ -15,6 +15,7 @@ import msgspec
 from large_cluster import node, pods
 
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 
@@ -27,7 +28,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=5_000)
     parser.add_argument("--pods", type=int, default=500_000)
     arguments = parser.parse_args()
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     for number in range(arguments.nodes):
         cache.add_node(msgspec.convert(node(number), Node))
     cache.view()

@@ -27,10 +27,12 @@ from typing import Any
 from tests.support.vocabularies import vocabularies, worked_out
 
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Bind
 from bayplan.core.cache import Cache
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, ObjectRemoved
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -82,7 +84,7 @@ class Cluster:
     """The pods and nodes that are there, and the scheduler that hears of them."""
 
     def __init__(self) -> None:
-        self.scheduler: Scheduler = build_scheduler(load_configuration(), started_at=0)
+        self.scheduler: Scheduler = build_scheduler(load_configuration(release=DEFAULT_RELEASE), started_at=0)
         self.now = SECOND
         self.nodes: deque[Node] = deque()
         self.pods: deque[Pod] = deque()
@@ -149,7 +151,7 @@ class Cluster:
             sys.exit(1)
 
     def _holds_nothing_else(self) -> bool:
-        fresh = Cache()
+        fresh = Cache(gates=DEFAULT_GATES)
         infos = [fresh.info(each) for each in self.pods]  # as they were when they waited
         for each in self.nodes:
             fresh.add(each)

@@ -19,6 +19,7 @@ from tests.support.helm_charts import chart_documents, render_chart
 from bayplan.cli.main import cli
 from bayplan.cli.run import command
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.testing import LiveCluster, cluster
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -136,7 +137,9 @@ def test_the_configuration_and_the_flags_are_ones_that_bayplan_takes(values: dic
     file = tmp_path / "scheduler.yaml"
     file.write_text(only(documents, "ConfigMap")["data"]["scheduler.yaml"])
     expected = "own" if values is FULL else "bayplan"
-    assert [profile.scheduler_name for profile in load_configuration(file).profiles] == [expected]
+    assert [profile.scheduler_name for profile in load_configuration(file, release=DEFAULT_RELEASE).profiles] == [
+        expected
+    ]
     (container,) = only(documents, "Deployment")["spec"]["template"]["spec"]["containers"]
     name, *arguments = container["args"]
     assert name == "run"

@@ -22,6 +22,7 @@ import bayplan
 from bayplan.cli.main import COMMANDS, cli
 from bayplan.config.known_gates import KNOWN_GATES
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.writing import configuration_document
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +76,7 @@ def test_signatures_are_those_of_the_source() -> None:
 def test_every_setting_and_gate_is_named() -> None:
     page = configuration.page()
     rows = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
-    written = configuration_document(load_configuration(None))
+    written = configuration_document(load_configuration(None, release=DEFAULT_RELEASE))
     assert set(written) - set(rows) == set()
     assert set(written["leaderElection"]) | set(written["clientConnection"]) <= set(rows)
     assert set(KNOWN_GATES) <= set(rows)

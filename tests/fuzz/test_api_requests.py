@@ -25,6 +25,7 @@ from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import RESOURCES
 from bayplan.apiserver.storage.storage import Storage
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.worlds.bootstrap import bootstrap, create
 
 SESSION = 250
@@ -73,7 +74,7 @@ def _problems(number: int, known: list[Template]) -> list[str]:
     registry = Registry(Storage(), Catalogue())
     bootstrap(registry, "127.0.0.1", 6443, NOW)
     create(registry, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}, NOW)
-    application = Application(registry, "token", lambda: NOW, "127.0.0.1:8080")
+    application = Application(registry, "token", lambda: NOW, "127.0.0.1:8080", release=DEFAULT_RELEASE)
     found = []
     creations = [template for template in known if template.method == "POST"]
     for count in range(SESSION):

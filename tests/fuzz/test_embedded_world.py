@@ -29,6 +29,7 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import resource_of_kind
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
 from bayplan.model.time_units import MILLISECOND, MINUTE, SECOND
@@ -56,13 +57,13 @@ class Session:
         self._now = NOW
         registry = Registry(Storage(), Catalogue())
         bootstrap(registry, "127.0.0.1", 6443, NOW)
-        self._application = Application(registry, "token", lambda: self._now, "127.0.0.1:8080")
+        self._application = Application(registry, "token", lambda: self._now, "127.0.0.1:8080", release=DEFAULT_RELEASE)
         draws = Draws(number, embedded_latencies(1, Latencies()))
         self._housekeeping = Housekeeping(registry)
         registry.storage.follow(self._housekeeping.observe)
         self._world = SimulatedWorld(
             ProjectedStore(registry, "kube-controller-manager"),
-            build_scheduler(load_configuration(None), started_at=NOW),
+            build_scheduler(load_configuration(None, release=DEFAULT_RELEASE), started_at=NOW),
             [*replace(standard_controllers(draws), collectors=())],
             draws,
             started_at=NOW,

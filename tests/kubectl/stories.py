@@ -15,6 +15,8 @@ from pathlib import Path
 
 from tests.kubectl.replay import Outcome, Recorded, Replayer
 
+from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.model.reading import read_documents
 from bayplan.model.time_units import MILLISECOND
 from bayplan.worlds.delays import Latencies
@@ -78,7 +80,7 @@ def cluster(folder: Path, *, empty: bool) -> Iterator[Path]:
     annotations = {1: "annotations: {note: hello}"}
     texts = [_NODE.format(number=number, annotations=annotations.get(number, "")) for number in (1, 2, 3)]
     nodes.write_text("".join(texts), encoding="utf-8")
-    hosting = Hosting(token="t", latencies=_LATENCIES)
+    hosting = Hosting(token="t", configuration=load_configuration(release=DEFAULT_RELEASE), latencies=_LATENCIES)
     hosted = HostedCluster(hosting, written=() if empty else read_documents([nodes]))
     kubeconfig_file = folder / "kubeconfig"
     kubeconfig_file.write_text(_renamed(kubeconfig(hosted.url, hosting.token)), encoding="utf-8")

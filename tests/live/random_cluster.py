@@ -30,6 +30,7 @@ from bayplan.apiserver.projected_store import ProjectedStore
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.storage import Storage
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.controllers.standard import standard_controllers
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.node import Node
@@ -79,7 +80,7 @@ class RandomCluster:
         for obj in draw_furniture(self.draw, self.character):
             with suppress(ApiError):  # two of one name
                 self.store.create(obj, self.clock())
-        application = Application(self.registry, TOKEN, self.clock, f"127.0.0.1:{self.port}")
+        application = Application(self.registry, TOKEN, self.clock, f"127.0.0.1:{self.port}", release=DEFAULT_RELEASE)
         self._server = Server(application, self._listening)
         self._embedded = self._world(seed)
 

@@ -19,6 +19,7 @@ from tests.live.records import Answer, Exchange, Log
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
 from bayplan.store import Store
@@ -103,7 +104,7 @@ def stored(*objects: Any) -> Store:
 
 
 def test_a_pod_that_waits_though_it_fits_is_found() -> None:
-    profiles = build_profiles(load_configuration(None))
+    profiles = build_profiles(load_configuration(None, release=DEFAULT_RELEASE))
     waiting = pod("a").cpu("1").manifest().obj()
     check_nobody_waits_in_vain(stored(node("n1").capacity(cpu="500m", pods=5).manifest().obj(), waiting), profiles)
     with pytest.raises(AssertionError, match="default/a"):

@@ -26,6 +26,7 @@ from tests.support.checkers import check_not_overcommitted
 from bayplan.client.event_loop import run_event_loop
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.testing import LiveCluster, cluster
 
 SEEDS = int(os.environ.get("SEEDS", "10")) // 10
@@ -67,7 +68,7 @@ async def _until_it_writes(proxy: FaultProxy) -> None:
 
 async def _come_to_rest(world: RandomCluster, process: SchedulerProcess, log: Log) -> None:
     """Raises what is wrong if it is still wrong after all this time, unless the world goes in circles."""
-    profiles = build_profiles(load_configuration(written(EAGER)))
+    profiles = build_profiles(load_configuration(written(EAGER), release=DEFAULT_RELEASE))
     begins_at = time.time()
     while True:
         await asyncio.sleep(0.3)

@@ -41,6 +41,7 @@ from bayplan.client.http import HttpClient
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import Wakeups
@@ -163,7 +164,7 @@ async def tortured(seed: int) -> AsyncIterator[Torture]:
 def configuration_of(cluster: RandomCluster) -> Configuration:
     """As the cluster's character has it, with short backoffs."""
     character = cluster.character
-    loaded = load_configuration(character.configuration, character.feature_gates)
+    loaded = load_configuration(character.configuration, character.feature_gates, release=DEFAULT_RELEASE)
     return replace_fields(loaded, wakeups=character.wakeups, pod_initial_backoff_seconds=1, pod_max_backoff_seconds=2)
 
 

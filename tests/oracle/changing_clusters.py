@@ -27,6 +27,7 @@ from tests.oracle.changing_objects import (
 from bayplan.core.cache import Cache
 from bayplan.core.columns.ports import clash
 from bayplan.core.columns.shapes import Port, host_ports
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
@@ -108,7 +109,7 @@ PATTERNS: tuple[Pattern, ...] = (
 class Changing:
     """The cluster: objects by name, and the cache that saw every change."""
 
-    cache: Cache = field(default_factory=Cache)
+    cache: Cache = field(default_factory=lambda: Cache(DEFAULT_GATES))
     nodes: dict[str, Node] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)  # bound ones, by key
     orders: dict[str, list[str]] = field(default_factory=dict)  # keys of the pods on each node, as upstream lists them

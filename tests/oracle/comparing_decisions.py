@@ -21,6 +21,7 @@ from tests.support.vocabularies import vocabularies
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.cache import Cache
 from bayplan.core.columns.counters import NodeCounts, PodCounter
 from bayplan.core.columns.shapes import PodInfo
@@ -48,6 +49,7 @@ CONFIGURATION = load_configuration(
         ],
     },
     "DRADeviceTaintRules=true",
+    release=DEFAULT_RELEASE,
 )
 PROFILES = build_profiles(CONFIGURATION)
 

@@ -7,6 +7,7 @@ too. `test_known_missed_wakeups` has a case by hand for each kind of change that
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +18,8 @@ from tests.oracle.wakeup_worlds import World, begins_to_fit, shown
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.core.feature_gates import FeatureGates
+from bayplan.config.releases import DEFAULT_RELEASE
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import NodeAffinityArgs, NodeResourcesFitArgs, PodTopologySpreadArgs
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.plugins.dynamic_resources import DynamicResources
@@ -44,33 +46,37 @@ IN_POOL = NodeAffinitySpec(required=NodeSelector(node_selector_terms=[node_term(
 OVER_ZONES = TopologySpreadConstraint(max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule")
 
 CASES = [
-    pytest.param(NodeUnschedulable(), wakeup_worlds.cordons(), id="cordons"),
+    pytest.param(NodeUnschedulable(gates=DEFAULT_GATES), wakeup_worlds.cordons(), id="cordons"),
     pytest.param(NodeName(), wakeup_worlds.names(), id="names"),
-    pytest.param(TaintToleration(), wakeup_worlds.taints(), id="taints"),
+    pytest.param(TaintToleration(gates=DEFAULT_GATES), wakeup_worlds.taints(), id="taints"),
     pytest.param(NodeAffinity(), wakeup_worlds.node_labels(), id="node-labels"),
     pytest.param(NodeAffinity(NodeAffinityArgs(added_affinity=IN_POOL)), complete_worlds.pools(), id="pools"),
-    pytest.param(NodeDeclaredFeatures(), wakeup_worlds.features(), id="features"),
+    pytest.param(NodeDeclaredFeatures(gates=DEFAULT_GATES), wakeup_worlds.features(), id="features"),
     pytest.param(NodePorts(), complete_worlds.ports(), id="ports"),
     pytest.param(
-        NodeResourcesFit(NodeResourcesFitArgs(ignored_resources=frozenset({"example.com/x"}))),
+        NodeResourcesFit(NodeResourcesFitArgs(ignored_resources=frozenset({"example.com/x"})), gates=DEFAULT_GATES),
         complete_worlds.rooms(),
         id="rooms",
     ),
     pytest.param(VolumeRestrictions(), complete_worlds.disks(), id="disks"),
-    pytest.param(PodTopologySpread(), complete_worlds.spreads(), id="spreads"),
+    pytest.param(PodTopologySpread(gates=DEFAULT_GATES), complete_worlds.spreads(), id="spreads"),
     pytest.param(
-        PodTopologySpread(PodTopologySpreadArgs(default_constraints=(OVER_ZONES,), defaulting_type="List")),
+        PodTopologySpread(
+            PodTopologySpreadArgs(default_constraints=(OVER_ZONES,), defaulting_type="List"), gates=DEFAULT_GATES
+        ),
         complete_worlds.default_spreads(),
         id="default-spreads",
     ),
-    pytest.param(InterPodAffinity(), complete_worlds.company(), id="company"),
-    pytest.param(NodeVolumeLimits(), complete_worlds.attachments(), id="attachments"),
+    pytest.param(InterPodAffinity(gates=DEFAULT_GATES), complete_worlds.company(), id="company"),
+    pytest.param(NodeVolumeLimits(gates=DEFAULT_GATES), complete_worlds.attachments(), id="attachments"),
     pytest.param(
-        NodeVolumeLimits(FeatureGates(volume_limit_scaling=True)), complete_worlds.attachments(), id="drivers"
+        NodeVolumeLimits(replace(DEFAULT_GATES, volume_limit_scaling=True)),
+        complete_worlds.attachments(),
+        id="drivers",
     ),
     pytest.param(VolumeZone(), complete_worlds.zones(), id="zones"),
-    pytest.param(VolumeBinding(), complete_worlds.bindings(), id="bindings"),
-    pytest.param(DynamicResources(), complete_worlds.devices(), id="devices"),
+    pytest.param(VolumeBinding(gates=DEFAULT_GATES), complete_worlds.bindings(), id="bindings"),
+    pytest.param(DynamicResources(gates=DEFAULT_GATES), complete_worlds.devices(), id="devices"),
 ]
 
 
@@ -115,7 +121,7 @@ def test_a_change_that_helps_wakes_the_pod(plugin: Any, drawn: st.SearchStrategy
 
 def test_every_plugin_that_can_reject_is_asked() -> None:
     """But for the one that only looks at gates."""
-    (profile,) = build_profiles(load_configuration(None)).values()
+    (profile,) = build_profiles(load_configuration(None, release=DEFAULT_RELEASE)).values()
     rejecting: set[Any] = {*profile.pre_filter, *profile.filter}
     asked: set[Any] = {case.values[0] for case in CASES}
     assert {plugin.name for plugin in asked} == {plugin.name for plugin in rejecting}

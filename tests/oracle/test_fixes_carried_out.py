@@ -19,6 +19,7 @@ from bayplan.analysis.answers.fixing.answer import Fix, RemedyKind
 from bayplan.analysis.cluster import Cluster
 from bayplan.apiserver.patching.json_patch import apply_json_patch
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
 from bayplan.model.kinds import KINDS, Object
@@ -43,7 +44,7 @@ def settled_world(seed: int) -> SimulatedWorld:
     for obj in random_cluster(seed):
         store.create(obj, STARTED_AT)
     draws = Draws(1, Latencies())
-    scheduler = build_scheduler(load_configuration(None), started_at=STARTED_AT)
+    scheduler = build_scheduler(load_configuration(None, release=DEFAULT_RELEASE), started_at=STARTED_AT)
     world = SimulatedWorld(store, scheduler, [*standard_controllers(draws)], draws, started_at=STARTED_AT)
     world.run_until(STARTED_AT + QUIET_AFTER)
     return world

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.support.caches import raw_and_normal_scores
 
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.image_locality import ImageLocality
 from bayplan.model.node import ContainerImage, Node
 from bayplan.model.pod import Container, Pod
@@ -84,7 +85,7 @@ def test_agrees_with_the_oracle(
     incoming.spec.init_containers = [Container(image=image) for image in init_images]
     incoming.spec.containers = [Container(image=image) for image in images]
     incoming.spec.volumes = [Volume(image=ImageVolumeSource(reference=image)) for image in volume_images]
-    cache, ledger = Cache(), Ledger()
+    cache, ledger = Cache(gates=DEFAULT_GATES), Ledger()
     for name, held in changes:
         if held is not None:
             made = node(name).obj()

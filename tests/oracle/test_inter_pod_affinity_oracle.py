@@ -19,6 +19,7 @@ from tests.support.examples import examples
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import InterPodAffinityArgs
 from bayplan.core.framework.contract import Ready, Skip
 from bayplan.core.plugins.inter_pod_affinity import (
@@ -219,7 +220,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
 
 
 def cache_of_cluster(cluster: Cluster) -> Cache:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     things: list[Object] = [*cluster.nodes, *cluster.namespaces]
     for thing in things:
         cache.add(thing)
@@ -229,7 +230,7 @@ def cache_of_cluster(cluster: Cluster) -> Cache:
 
 
 def reasons(view: View, state: Any, rows: Any = ALL_ROWS) -> list[str]:
-    plugin = InterPodAffinity()
+    plugin = InterPodAffinity(gates=DEFAULT_GATES)
     codes = plugin.filter(state, view, rows)
     return [plugin.explain_failure(state, view, int(code)).message if code else "" for code in codes.tolist()]
 
@@ -244,7 +245,7 @@ arguments = st.builds(InterPodAffinityArgs, st.sampled_from([0, 1, 50]), st.bool
 def test_filter(cluster: Cluster, incoming: Pod) -> None:
     """Every node gets the verdict that walking over all pods gives it."""
     expected = oracle_filter(incoming, cluster)
-    found = verdicts(InterPodAffinity(), cache_of_cluster(cluster), incoming)
+    found = verdicts(InterPodAffinity(gates=DEFAULT_GATES), cache_of_cluster(cluster), incoming)
     assert {name: status.message for name, status in found.items()} == (expected or {})
 
 
@@ -252,7 +253,7 @@ def test_filter(cluster: Cluster, incoming: Pod) -> None:
 @given(clusters(), pods("incoming", 3), arguments)
 def test_score(cluster: Cluster, incoming: Pod, args: InterPodAffinityArgs) -> None:
     """Raw and normalized scores, and whether the plugin skips, are those of walking over all pods."""
-    found = raw_and_normal_scores(InterPodAffinity(args), cache_of_cluster(cluster), incoming)
+    found = raw_and_normal_scores(InterPodAffinity(args, gates=DEFAULT_GATES), cache_of_cluster(cluster), incoming)
     assert found == oracle_scores(incoming, cluster, args)
 
 
@@ -260,7 +261,7 @@ def test_score(cluster: Cluster, incoming: Pod, args: InterPodAffinityArgs) -> N
 @given(clusters(), pods("incoming", 3), st.data())
 def test_follows_changes(cluster: Cluster, incoming: Pod, data: st.DataObject) -> None:
     """Answers stay right when pods and nodes come, change and go after the counts were first asked for."""
-    plugin, cache = InterPodAffinity(), cache_of_cluster(cluster)
+    plugin, cache = InterPodAffinity(gates=DEFAULT_GATES), cache_of_cluster(cluster)
     verdicts(plugin, cache, incoming)
     raw_and_normal_scores(plugin, cache, incoming)
     for placed, _ in cluster.places:
@@ -287,7 +288,7 @@ def test_follows_changes(cluster: Cluster, incoming: Pod, data: st.DataObject) -
 @given(clusters(), pods("incoming", 3), st.data())
 def test_what_if(cluster: Cluster, incoming: Pod, data: st.DataObject) -> None:
     """Each node is judged as if its own pods had moved and no other's; the state forked from stays as it was."""
-    plugin, cache = InterPodAffinity(), cache_of_cluster(cluster)
+    plugin, cache = InterPodAffinity(gates=DEFAULT_GATES), cache_of_cluster(cluster)
     names = [it.metadata.name for it in cluster.nodes]
     leaving = [it for it in cluster.places if it[1] in names and data.draw(st.booleans())]
     coming = [

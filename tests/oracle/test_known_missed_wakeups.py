@@ -13,6 +13,7 @@ import pytest
 from tests.oracle.wakeup_worlds import ZONE, Change, fits, is_rejected
 from tests.support.devices import asks, claim_of, device, device_class, held, slice_of
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import NodeAffinityArgs, NodeResourcesFitArgs, PodTopologySpreadArgs
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION
@@ -62,7 +63,7 @@ NODES_AND_ROOM = [
         id="a node begins to match addedAffinity, the pod's own demands being met before",
     ),
     pytest.param(
-        NodeResourcesFit(NodeResourcesFitArgs(ignored_resources=frozenset({"example.com/x"}))),
+        NodeResourcesFit(NodeResourcesFitArgs(ignored_resources=frozenset({"example.com/x"})), gates=DEFAULT_GATES),
         pod("p").cpu(1).request({"example.com/x": 1}).obj(),
         [node("n").capacity(cpu=0).obj()],
         (None, node("m").obj()),
@@ -116,32 +117,42 @@ VOLUMES = [
         id="a node goes before the pod on it that uses the claim",
     ),
     pytest.param(
-        NodeVolumeLimits(),
+        NodeVolumeLimits(gates=DEFAULT_GATES),
         pod("p").claim("c1").obj(),
         [*USED_NODE, limit(1)],
         (None, node("m").obj()),
         id="a new node has no limits",
     ),
     pytest.param(
-        NodeVolumeLimits(), pod("p").claim("c1").obj(), USED_NODE, (limit(1), limit(None)), id="a limit is lifted"
+        NodeVolumeLimits(gates=DEFAULT_GATES),
+        pod("p").claim("c1").obj(),
+        USED_NODE,
+        (limit(1), limit(None)),
+        id="a limit is lifted",
     ),
-    pytest.param(NodeVolumeLimits(), pod("p").claim("c1").obj(), USED_NODE, (limit(1), None), id="a CSINode goes"),
     pytest.param(
-        NodeVolumeLimits(),
+        NodeVolumeLimits(gates=DEFAULT_GATES),
+        pod("p").claim("c1").obj(),
+        USED_NODE,
+        (limit(1), None),
+        id="a CSINode goes",
+    ),
+    pytest.param(
+        NodeVolumeLimits(gates=DEFAULT_GATES),
         pod("p").claim("c1").obj(),
         [*USED_NODE, limit(1)],
         (None, pod("r").claim("c1").node("n").obj()),
         id="a pod comes by which the volume is attached already",
     ),
     pytest.param(
-        NodeVolumeLimits(),
+        NodeVolumeLimits(gates=DEFAULT_GATES),
         pod("p").claim("c2").obj(),
         [*USED_NODE, limit(1), MADE],
         (claim("c2").storage_class("made").obj(), claim("c2").storage_class("made").bound("v0").obj()),
         id="a claim is bound to a volume that is attached already",
     ),
     pytest.param(
-        NodeVolumeLimits(),
+        NodeVolumeLimits(gates=DEFAULT_GATES),
         EPHEMERAL,
         [
             node("n").obj(),
@@ -164,49 +175,49 @@ VOLUMES = [
         id="a volume is detached and the pod has ephemeral ones only",
     ),
     pytest.param(
-        VolumeBinding(),
+        VolumeBinding(gates=DEFAULT_GATES),
         pod("p").claim("c").obj(),
         [node("n").obj(), MADE, claim("c").storage_class("made").obj()],
         (driver(tells_capacity=True), driver(tells_capacity=False)),
         id="the driver of a claim's class no longer tells its capacity",
     ),
     pytest.param(
-        VolumeBinding(),
+        VolumeBinding(gates=DEFAULT_GATES),
         pod("p").claim("c").obj(),
         [node("n").obj(), MADE, claim("c").storage_class("made").obj()],
         (driver(tells_capacity=True), None),
         id="the driver of a claim's class goes",
     ),
     pytest.param(
-        VolumeBinding(),
+        VolumeBinding(gates=DEFAULT_GATES),
         pod("p").claim("c").obj(),
         [node("n").obj(), LATE, KEPT_FOR.obj(), volume("w").storage_class("late").obj()],
         (volume("v").storage_class("late").node_affinity(f"{ZONE} in (a)").bound_to(KEPT_FOR).obj(), None),
         id="a volume out of reach that was kept for the claim goes",
     ),
     pytest.param(
-        VolumeBinding(),
+        VolumeBinding(gates=DEFAULT_GATES),
         pod("p").claim("c").obj(),
         [node("n").zone("a").obj(), claim("c").bound("v").obj(), IN_ZONE_A],
         (LEAVES_DISKS_TO_CSI, None),
         id="a CSINode goes that left the disk of a volume to CSI",
     ),
     pytest.param(
-        NodeVolumeLimits(),
+        NodeVolumeLimits(gates=DEFAULT_GATES),
         pod("p").claim("c1").obj(),
         [*[obj for obj in USED_NODE if obj.metadata.name != "c0"], limit(1)],
         (attached_volume(0)[1], None),
         id="the claim of a running pod goes",
     ),
     pytest.param(
-        NodeVolumeLimits(),
+        NodeVolumeLimits(gates=DEFAULT_GATES),
         pod("p").claim("c1").obj(),
         [*[obj for obj in USED_NODE if obj.metadata.name != "v0"], limit(1)],
         (attached_volume(0)[0], None),
         id="the volume of a running pod's claim goes",
     ),
     pytest.param(
-        NodeVolumeLimits(),
+        NodeVolumeLimits(gates=DEFAULT_GATES),
         pod("p").claim("c2").obj(),
         [*USED_NODE, limit(1), claim("c2").storage_class("made").obj()],
         (MADE, None),
@@ -227,28 +238,28 @@ OVER_TWO_ZONES = TopologySpreadConstraint(
 
 OTHER_PODS = [
     pytest.param(
-        PodTopologySpread(),
+        PodTopologySpread(gates=DEFAULT_GATES),
         ZONED.obj(),
         [IN_X],
         (pod("q").labels(app="a").node("n").obj(), pod("q").labels(app="a").node("n").terminating().obj()),
         id="a pod begins to terminate and no longer counts",
     ),
     pytest.param(
-        PodTopologySpread(),
+        PodTopologySpread(gates=DEFAULT_GATES),
         ZONED.node_selector(disk="ssd").obj(),
         [pod("q").labels(app="a").node("n").obj()],
         (node("n").labels(zone="x", disk="ssd").obj(), node("n").labels(zone="x").obj()),
         id="a node no longer matches the pod's selector and its pods no longer count",
     ),
     pytest.param(
-        InterPodAffinity(),
+        InterPodAffinity(gates=DEFAULT_GATES),
         pod("p").pod_anti_affinity("zone", {"app": "a"}).pod_anti_affinity("zone", {"tier": "b"}).obj(),
         [IN_X],
         (pod("q").labels(app="a").node("n").obj(), None),
         id="a pod goes that met one of two anti-affinity terms",
     ),
     pytest.param(
-        InterPodAffinity(),
+        InterPodAffinity(gates=DEFAULT_GATES),
         pod("p").labels(app="p").obj(),
         [IN_X],
         (
@@ -258,49 +269,49 @@ OTHER_PODS = [
         id="a pod goes of whose two anti-affinity terms one meant this pod",
     ),
     pytest.param(
-        InterPodAffinity(),
+        InterPodAffinity(gates=DEFAULT_GATES),
         pod("p").labels(app="p").obj(),
         [IN_X, HOSTILE],
         (None, IN_Y),
         id="a node comes that no pod keeps this one away from",
     ),
     pytest.param(
-        InterPodAffinity(),
+        InterPodAffinity(gates=DEFAULT_GATES),
         pod("p").labels(app="p").obj(),
         [HOSTILE],
         (IN_X, node("n").obj()),
         id="a node leaves the domain that a pod keeps this one away from",
     ),
     pytest.param(
-        InterPodAffinity(),
+        InterPodAffinity(gates=DEFAULT_GATES),
         pod("p").pod_anti_affinity("zone", {"app": "a"}).obj(),
         [IN_X, pod("q").labels(app="a").node("m").obj()],
         (node("m").labels(zone="x").obj(), None),
         id="a node goes before the pod on it that is to be kept away from",
     ),
     pytest.param(
-        InterPodAffinity(),
+        InterPodAffinity(gates=DEFAULT_GATES),
         pod("p").pod_affinity("zone", {"app": "a"}, namespace_selector={"team": "b"}).obj(),
         [IN_X, namespace("b").labels(team="b").obj()],
         (None, pod("q", "b").labels(app="a").node("n").obj()),
         id="a wanted pod comes to a namespace that is selected by a label",
     ),
     pytest.param(
-        InterPodAffinity(),
+        InterPodAffinity(gates=DEFAULT_GATES),
         TWO_TERMS,
         [IN_X, node("m").labels(zone="y", rack="1").obj()],
         (pod("q").labels(app="a").node("n").obj(), None),
         id="the only pod of a group goes and this one may be the first",
     ),
     pytest.param(
-        InterPodAffinity(),
+        InterPodAffinity(gates=DEFAULT_GATES),
         pod("p").pod_affinity("zone", {"app": "a"}, namespace_selector={"team": "b"}).obj(),
         [IN_X, pod("q", "b").labels(app="a").node("n").obj()],
         (namespace("b").obj(), namespace("b").labels(team="b").obj()),
         id="a namespace with a wanted pod gets the label that selects it",
     ),
     pytest.param(
-        PodTopologySpread(),
+        PodTopologySpread(gates=DEFAULT_GATES),
         pod("p").labels(app="b", v="1").spread("zone", {"app": "a"}, min_domains=2, match_label_keys=["v"]).obj(),
         [IN_X, pod("q").labels(app="a", v="1").node("n").obj(), pod("r").labels(app="a", v="1").node("n").obj()],
         (
@@ -310,7 +321,9 @@ OTHER_PODS = [
         id="the pod gets another value of a label by which it is counted with others",
     ),
     pytest.param(
-        PodTopologySpread(PodTopologySpreadArgs(default_constraints=(OVER_TWO_ZONES,), defaulting_type="List")),
+        PodTopologySpread(
+            PodTopologySpreadArgs(default_constraints=(OVER_TWO_ZONES,), defaulting_type="List"), gates=DEFAULT_GATES
+        ),
         pod("p").labels(app="a").obj(),
         [IN_X, pod("q").labels(app="a").node("n").obj()],
         (service("s", app="a").obj(), None),
@@ -328,21 +341,21 @@ EXTENDED = "example.com/gpu"
 
 DEVICES = [
     pytest.param(
-        DynamicResources(),
+        DynamicResources(gates=DEFAULT_GATES),
         WANTS_GPU,
         ONE_GPU,
         (held(claim_of("other", asks("r")), "n", "d0"), None),
         id="a claim goes that was never deallocated",
     ),
     pytest.param(
-        DynamicResources(),
+        DynamicResources(gates=DEFAULT_GATES),
         WANTS_GPU,
         ONE_GPU[:2] + ONE_GPU[3:] + [slice_of("n", device("d0"), name="one")],
         (slice_of("n", device("d0"), name="two"), None),
         id="a slice goes that made its pool invalid",
     ),
     pytest.param(
-        DynamicResources(),
+        DynamicResources(gates=DEFAULT_GATES),
         pod("p").request({EXTENDED: 1}).obj(),
         [node("n").obj(), slice_of("n", device("d0")), device_class("b", extended=EXTENDED)],
         (device_class("a", "false", extended=EXTENDED), None),

@@ -18,6 +18,8 @@ from tests.support.requeue_hints import is_worth_it
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import EnqueueExtensions
 from bayplan.core.plugins.inter_pod_affinity import InterPodAffinity
 from bayplan.core.plugins.node_affinity import NodeAffinity
@@ -34,21 +36,21 @@ from bayplan.core.plugins.volume_restrictions import VolumeRestrictions
 from bayplan.core.plugins.volume_zone import VolumeZone
 
 CASES = [
-    pytest.param(NodeUnschedulable(), worlds.cordons(), id="cordons"),
+    pytest.param(NodeUnschedulable(gates=DEFAULT_GATES), worlds.cordons(), id="cordons"),
     pytest.param(NodeName(), worlds.names(), id="names"),
-    pytest.param(TaintToleration(), worlds.taints(), id="taints"),
+    pytest.param(TaintToleration(gates=DEFAULT_GATES), worlds.taints(), id="taints"),
     pytest.param(NodeAffinity(), worlds.node_labels(), id="node-labels"),
-    pytest.param(NodeDeclaredFeatures(), worlds.features(), id="features"),
+    pytest.param(NodeDeclaredFeatures(gates=DEFAULT_GATES), worlds.features(), id="features"),
     pytest.param(NodePorts(), worlds.ports(), id="ports"),
-    pytest.param(NodeResourcesFit(), worlds.rooms(), id="rooms"),
+    pytest.param(NodeResourcesFit(gates=DEFAULT_GATES), worlds.rooms(), id="rooms"),
     pytest.param(VolumeRestrictions(), worlds.disks(), id="disks"),
-    pytest.param(PodTopologySpread(), worlds.spreads(), id="spreads"),
-    pytest.param(InterPodAffinity(), worlds.attractions(), id="attractions"),
-    pytest.param(InterPodAffinity(), worlds.aversions(), id="aversions"),
-    pytest.param(InterPodAffinity(), worlds.hostilities(), id="hostilities"),
-    pytest.param(NodeVolumeLimits(), worlds.attachments(), id="attachments"),
+    pytest.param(PodTopologySpread(gates=DEFAULT_GATES), worlds.spreads(), id="spreads"),
+    pytest.param(InterPodAffinity(gates=DEFAULT_GATES), worlds.attractions(), id="attractions"),
+    pytest.param(InterPodAffinity(gates=DEFAULT_GATES), worlds.aversions(), id="aversions"),
+    pytest.param(InterPodAffinity(gates=DEFAULT_GATES), worlds.hostilities(), id="hostilities"),
+    pytest.param(NodeVolumeLimits(gates=DEFAULT_GATES), worlds.attachments(), id="attachments"),
     pytest.param(VolumeZone(), worlds.zones(), id="zones"),
-    pytest.param(VolumeBinding(), worlds.bindings(), id="bindings"),
+    pytest.param(VolumeBinding(gates=DEFAULT_GATES), worlds.bindings(), id="bindings"),
 ]
 
 
@@ -84,7 +86,7 @@ def test_a_change_that_helps_wakes_the_pod(plugin: Any, drawn: st.SearchStrategy
 
 def test_every_plugin_that_can_reject_says_what_helps() -> None:
     """In the default profile none is left to be woken by everything."""
-    (profile,) = build_profiles(load_configuration(None)).values()
+    (profile,) = build_profiles(load_configuration(None, release=DEFAULT_RELEASE)).values()
     rejecting: set[Any] = {*profile.pre_enqueue, *profile.pre_filter, *profile.filter}
     assert len(rejecting) == 15
     assert all(isinstance(plugin, EnqueueExtensions) and plugin.events_to_register() for plugin in rejecting)

@@ -13,6 +13,7 @@ from tests.support.caches import prepared, raw_and_normal_scores, verdicts
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import NodeAffinityArgs
 from bayplan.core.framework.contract import Ready, Skip
 from bayplan.core.framework.verdict import Status
@@ -208,7 +209,7 @@ def test_agrees_with_the_oracle(
     added: NodeAffinitySpec | None,
 ) -> None:
     """Verdicts, narrowing and scores, before and after nodes came, changed and went."""
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     cache.add(pod("early").node("n2").obj())  # a ghost until the node comes, and again when it leaves
     plugin, enforced = NodeAffinity(NodeAffinityArgs(added)), added or NodeAffinitySpec()
     nodes: dict[str, Node] = {}

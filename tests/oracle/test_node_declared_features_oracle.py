@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of, verdicts
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.node_declared_features import NodeDeclaredFeatures
 from bayplan.model.pod import Container, ContainerRestartRule, Pod
 from bayplan.testing.builders import node, pod
@@ -49,7 +50,7 @@ def test_agrees_with_the_oracle(
     spec.containers, spec.init_containers = containers, init_containers
     spec.host_network, spec.host_users = host_network, host_users
     expected = {f"n{i}": fits(incoming, features) for i, features in enumerate(declared)}
-    outcome = verdicts(NodeDeclaredFeatures(), cache, incoming)
+    outcome = verdicts(NodeDeclaredFeatures(gates=DEFAULT_GATES), cache, incoming)
     if not outcome:
         assert fits(incoming, set())
     else:

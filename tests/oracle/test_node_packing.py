@@ -8,9 +8,11 @@ from tests.support.node_pools import pool
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.controllers.autoscaling.packing import option_of
 from bayplan.controllers.autoscaling.picture import Picture
 from bayplan.controllers.autoscaling.settings import ScaledPool, Settings
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node_pools import AutoscalerSpec
 from bayplan.model.pod import Pod
@@ -18,7 +20,7 @@ from bayplan.model.watch_types import ADDED, DELETED, MODIFIED
 from bayplan.store import WatchEvent
 from bayplan.testing.builders import node, pod
 
-PROFILES = build_profiles(load_configuration(None))
+PROFILES = build_profiles(load_configuration(None, release=DEFAULT_RELEASE))
 FOUR_CORES = ScaledPool.of(pool("a", "4"), Settings.of(AutoscalerSpec()))
 
 
@@ -44,14 +46,14 @@ def first_fit(cpus: list[int], most: int) -> tuple[int, int]:
 
 @given(st.lists(st.sampled_from([100, 500, 1_000, 1_500, 2_500, 4_000]), min_size=1, max_size=12), st.integers(1, 5))
 def test_pods_are_packed_as_by_hand(cpus: list[int], most: int) -> None:
-    option = option_of(Picture(PROFILES), FOUR_CORES, waiting(cpus), most)
+    option = option_of(Picture(PROFILES, gates=DEFAULT_GATES), FOUR_CORES, waiting(cpus), most)
     assert option is not None
     assert (option.nodes, len(option.pods)) == first_fit(cpus, most)
 
 
 @given(st.lists(st.sampled_from([500, 1_500, 4_500]), max_size=6))
 def test_a_trial_leaves_no_trace(cpus: list[int]) -> None:
-    picture = Picture(PROFILES)
+    picture = Picture(PROFILES, gates=DEFAULT_GATES)
     picture.note(event(node("n1").obj()))
     picture.take_in()
     before = (picture.nodes_for(pod("x").cpu("3").obj()), picture.cache.nodes.requested[:1].tolist())
@@ -75,7 +77,7 @@ def as_pod(name: str, state: str) -> Pod:
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), STATES, st.booleans()), max_size=20))
 def test_a_picture_that_followed_is_as_one_that_starts_afresh(steps: list[tuple[str, str, bool]]) -> None:
-    following = Picture(PROFILES)
+    following = Picture(PROFILES, gates=DEFAULT_GATES)
     now: dict[str, Pod] = {}
     nodes = [node("n1").obj(), node("n2").obj()]
     for each in nodes:
@@ -90,7 +92,7 @@ def test_a_picture_that_followed_is_as_one_that_starts_afresh(steps: list[tuple[
         if looks:
             following.take_in()
     following.take_in()
-    fresh = Picture(PROFILES)
+    fresh = Picture(PROFILES, gates=DEFAULT_GATES)
     known: list[Object] = [*nodes, *now.values()]
     for obj in known:
         fresh.note(event(obj))

@@ -28,6 +28,7 @@ from tests.support.examples import examples
 
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,
@@ -146,7 +147,7 @@ def check_filter(plugin: NodeResourcesFit, info: PodInfo, view: View, cluster: C
 def test_filter_is_the_oracles(cluster: Cluster, wanted: Pod, args: NodeResourcesFitArgs) -> None:
     """Every node fails for the reasons found by counting its pods, alone or among all rows."""
     info, view = view_of(cluster, wanted)
-    check_filter(NodeResourcesFit(args), info, view, cluster, wanted)
+    check_filter(NodeResourcesFit(args, gates=DEFAULT_GATES), info, view, cluster, wanted)
 
 
 @examples(100)
@@ -159,7 +160,7 @@ def test_what_if_is_the_cluster_with_the_pods_moved(cluster: Cluster, wanted: Po
     pod_rows = row_array([view.pods.rows_by_key[f"default/{made.metadata.name}"] for made in gone])
     changed.usage.shift(view.pods, pod_rows, view.pods.node_rows[pod_rows].astype(np.intp), -1)
     left = (cluster[0], [made for made in cluster[1] if made not in gone])
-    check_filter(NodeResourcesFit(), info, changed, left, wanted)
+    check_filter(NodeResourcesFit(gates=DEFAULT_GATES), info, changed, left, wanted)
 
 
 @examples(120)
@@ -167,7 +168,7 @@ def test_what_if_is_the_cluster_with_the_pods_moved(cluster: Cluster, wanted: Po
 def test_scores_are_the_oracles(cluster: Cluster, wanted: Pod, strategy: ScoringStrategy) -> None:
     """Each strategy gives every node the score found by counting its pods."""
     info, view = view_of(cluster, wanted)
-    plugin = NodeResourcesFit(NodeResourcesFitArgs(scoring_strategy=strategy))
+    plugin = NodeResourcesFit(NodeResourcesFitArgs(scoring_strategy=strategy), gates=DEFAULT_GATES)
     expected = {
         row_of(view, on): fit_score(on, on_node(cluster[1], on.metadata.name), wanted, strategy) for on in cluster[0]
     }

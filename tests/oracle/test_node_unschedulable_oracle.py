@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of, verdicts
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.node_unschedulable import NodeUnschedulable
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, Toleration
@@ -44,7 +45,7 @@ def test_agrees_with_the_oracle(cordoned: list[bool], tolerations: list[Tolerati
         nodes.append(built)
     incoming = pod("p").obj()
     incoming.spec.tolerations = tolerations
-    outcome = verdicts(NodeUnschedulable(), cache_of(*nodes), incoming)
+    outcome = verdicts(NodeUnschedulable(gates=DEFAULT_GATES), cache_of(*nodes), incoming)
     assert {name: status.ok for name, status in outcome.items()} == {
         target.metadata.name: fits(incoming, target) for target in nodes
     }

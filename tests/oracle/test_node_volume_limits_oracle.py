@@ -10,6 +10,7 @@ from tests.support.caches import cache_of, prepared, verdicts
 from tests.support.examples import examples
 
 from bayplan.core.columns import ALL_ROWS, row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Ready
 from bayplan.core.plugins.node_volume_limits import NodeVolumeLimits
 from bayplan.model.kinds import Object
@@ -157,7 +158,7 @@ def oracle_passes(case: Case, name: str, here: list[Pod]) -> bool:
 @given(cases())
 def test_arrays_agree_with_one_node_at_a_time(case: Case) -> None:
     """Every node gets the verdict of the slow version."""
-    found = verdicts(NodeVolumeLimits(), cache_of(*case.objects(), *case.running), case.waiting)
+    found = verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache_of(*case.objects(), *case.running), case.waiting)
     for name in NODES:
         here = [user for user in case.running if user.spec.node_name == name]
         assert (found[name].ok if found else True) == oracle_passes(case, name, here)
@@ -167,7 +168,7 @@ def test_arrays_agree_with_one_node_at_a_time(case: Case) -> None:
 @given(cases())
 def test_what_if_agrees_with_pods_really_moved(case: Case) -> None:
     """In each node's world its own pods have left and its nominated pods have come; the first state stays."""
-    plugin = NodeVolumeLimits()
+    plugin = NodeVolumeLimits(gates=DEFAULT_GATES)
     cache = cache_of(*case.objects(), *case.running, *case.nominated)
     _, view, outcome = prepared(plugin, cache, case.waiting)
     if not isinstance(outcome, Ready):

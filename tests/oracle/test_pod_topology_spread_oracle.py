@@ -19,6 +19,7 @@ from tests.support.examples import examples
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import LIST_DEFAULTING, PodTopologySpreadArgs
 from bayplan.core.framework.contract import Ready, Skip
 from bayplan.core.plugins.pod_topology_spread import PodTopologySpread
@@ -342,7 +343,7 @@ def moves_in(world: World) -> st.SearchStrategy[list[tuple[Pod, Node]]]:
 @given(worlds())
 def test_filter(world: World) -> None:
     """Every node gets the code that counting by hand gives."""
-    plugin = PodTopologySpread(world.args)
+    plugin = PodTopologySpread(world.args, gates=DEFAULT_GATES)
     _, view, outcome = prepared(plugin, world.cache(), world.wanting)
     constraints = oracle_constraints(world, HARD)
     assert isinstance(outcome, Skip) == (not constraints)
@@ -358,7 +359,7 @@ def test_filter(world: World) -> None:
 @given(worlds((HARD,)), st.data())
 def test_what_if(world: World, data: st.DataObject) -> None:
     """After pods came and went on all nodes at once, each node is judged as if only its own had."""
-    plugin = PodTopologySpread(world.args)
+    plugin = PodTopologySpread(world.args, gates=DEFAULT_GATES)
     _, view, outcome = prepared(plugin, world.cache(), world.wanting)
     if not isinstance(outcome, Ready):
         return
@@ -389,7 +390,7 @@ def test_what_if_equals_moving_pods_for_good(world: World, data: st.DataObject) 
         running.metadata.deletion_timestamp = None
     for written in world.wanting.spec.topology_spread_constraints:
         written.label_selector = selector("app=x") if is_empty(written.label_selector) else written.label_selector
-    plugin = PodTopologySpread(world.args)
+    plugin = PodTopologySpread(world.args, gates=DEFAULT_GATES)
     _, view, outcome = prepared(plugin, world.cache(), world.wanting)
     if not isinstance(outcome, Ready):
         return
@@ -420,5 +421,7 @@ def test_scores(world: World, data: st.DataObject) -> None:
     some = st.lists(st.sampled_from(world.nodes), min_size=1, unique_by=lambda n: n.metadata.name)
     feasible = data.draw(st.one_of(st.just(world.nodes), some))
     names = [judged.metadata.name for judged in feasible]
-    found = raw_and_normal_scores(PodTopologySpread(world.args), world.cache(), world.wanting, names)
+    found = raw_and_normal_scores(
+        PodTopologySpread(world.args, gates=DEFAULT_GATES), world.cache(), world.wanting, names
+    )
     assert found == oracle_scores(world, feasible)

@@ -17,6 +17,7 @@ from tests.support.examples import examples
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray, row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Skip
 from bayplan.core.plugins.pod_topology_spread import PodTopologySpread, grouping
 from bayplan.core.plugins.pod_topology_spread.grouping import SpreadGroups
@@ -25,7 +26,7 @@ from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod, service
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
-PLUGIN = PodTopologySpread()
+PLUGIN = PodTopologySpread(gates=DEFAULT_GATES)
 NODE_COUNT = 6
 
 #: Zone and whether the node has a taint; an empty zone is one, None is none.

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of, raw_and_normal_scores, verdicts
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.taint_toleration import TaintToleration
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration
@@ -71,13 +72,16 @@ def test_agrees_with_the_oracle(
     incoming = pod("p").obj()
     incoming.spec.tolerations = tolerations
 
-    outcome = verdicts(TaintToleration(), cache, incoming)
+    outcome = verdicts(TaintToleration(gates=DEFAULT_GATES), cache, incoming)
     assert {name: status.ok for name, status in outcome.items()} == {
         target.metadata.name: fits(incoming, target) for target in nodes.values()
     }
 
     counts = {target.metadata.name: unwelcome(incoming, target) for target in nodes.values()}
-    assert raw_and_normal_scores(TaintToleration(), cache, incoming) == (counts, reversed_share(counts))
+    assert raw_and_normal_scores(TaintToleration(gates=DEFAULT_GATES), cache, incoming) == (
+        counts,
+        reversed_share(counts),
+    )
 
 
 def _tainted(position: int, taints: list[Taint]) -> Node:

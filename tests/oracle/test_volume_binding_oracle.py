@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor
 
@@ -12,7 +12,7 @@ from tests.support.caches import cache_of, prepared, verdicts
 from tests.support.examples import examples
 
 from bayplan.core.columns import row_array
-from bayplan.core.feature_gates import FeatureGates
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Ready
 from bayplan.core.plugins.volume_binding import (
     BIND_CONFLICT,
@@ -213,7 +213,7 @@ def oracle(case: Case, here: Node) -> tuple[list[str], list[tuple[str, str]]]:
 def test_arrays_agree_with_one_node_at_a_time(case: Case) -> None:
     """Every node gets the reasons of the slow version, and where it passes the same bindings."""
     cache = cache_of(*case.objects())
-    found = verdicts(VolumeBinding(), cache, case.waiting)
+    found = verdicts(VolumeBinding(gates=DEFAULT_GATES), cache, case.waiting)
     used = {
         each.persistent_volume_claim.claim_name for each in case.waiting.spec.volumes if each.persistent_volume_claim
     }
@@ -225,7 +225,7 @@ def test_arrays_agree_with_one_node_at_a_time(case: Case) -> None:
     if immediate:
         assert found["*"].reasons == (UNBOUND_IMMEDIATE,)
         return
-    plugin = VolumeBinding()
+    plugin = VolumeBinding(gates=DEFAULT_GATES)
     _, view, outcome = prepared(plugin, cache, case.waiting)
     assert isinstance(outcome, Ready)
     for here in NODES:
@@ -267,7 +267,7 @@ def slow_score(case: Case, chosen: PodVolumes, here: Node) -> int:
 @examples(200)
 @given(cases())
 def test_scores_by_capacity_agree_with_one_node_at_a_time(case: Case) -> None:
-    plugin = VolumeBinding(gates=FeatureGates(storage_capacity_scoring=True))
+    plugin = VolumeBinding(gates=replace(DEFAULT_GATES, storage_capacity_scoring=True))
     info, view, outcome = prepared(plugin, cache_of(*case.objects()), case.waiting)
     if not isinstance(outcome, Ready):
         return

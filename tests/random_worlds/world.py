@@ -26,6 +26,7 @@ from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, Pla
 from bayplan.analysis.simulation.inputs.commands import Command, Cordon, PlannedCommand
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.device_taint_eviction import DELETED_BY_TAINT
 from bayplan.controllers.standard import standard_controllers
@@ -92,7 +93,9 @@ class RandomWorld:
         self.failed: list[str] = []
         self.overcommitted: set[str] = set()
         self.wakeups = wakeups or self.character.wakeups
-        configuration = load_configuration(self.character.configuration, self.character.feature_gates)
+        configuration = load_configuration(
+            self.character.configuration, self.character.feature_gates, release=DEFAULT_RELEASE
+        )
         configuration = replace_fields(configuration, wakeups=self.wakeups, safety=safety)
         self.checker = ChoiceChecker(build_profiles(configuration)) if checked else None
         check = self.checker.check if self.checker is not None else None

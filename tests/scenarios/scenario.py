@@ -45,10 +45,11 @@ from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_comman
 from bayplan.config.loading import load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.config.registry import build_profiles
-from bayplan.config.releases import RELEASES
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
 from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.standard import standard_controllers
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.core.scheduler import Scheduler
@@ -127,12 +128,12 @@ class Scenario:
         self._uids: dict[str, str] = {}
         self._last_note: dict[str, str] = {}
         self._safety = UPSTREAM
-        self._configuration = load_configuration(None)
+        self._configuration = load_configuration(None, release=DEFAULT_RELEASE)
         draws = Draws(0, LATENCIES)
         controllers = standard_controllers(draws)
         self._volumes = tuple(_Pausable(controller) for controller in controllers.volumes)
         profiles = build_profiles(self._configuration)
-        autoscaler = AutoscalerController(profiles, draws.around, draws.random)
+        autoscaler = AutoscalerController(profiles, draws.around, draws.random, DEFAULT_GATES)
         self._controllers = with_fields(controllers, volumes=self._volumes, autoscaler=autoscaler)
         self.world = self._new_world(draws, STARTED_AT)
         self._commands: dict[str, Callable[..., object]] = {

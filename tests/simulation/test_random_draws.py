@@ -18,6 +18,7 @@ from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
 from bayplan.analysis.simulation.inputs.commands import Command
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.actions import Action
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Answer, Event, ObjectAdded, ObjectChanged, ObjectRemoved
@@ -154,7 +155,7 @@ def test_everything_that_may_wake_a_pod_happens(meter: Meter) -> None:
 
 
 def registered() -> Iterator[tuple[EventResource, ActionType]]:
-    profile = build_profiles(load_configuration(None))["default-scheduler"]
+    profile = build_profiles(load_configuration(None, release=DEFAULT_RELEASE))["default-scheduler"]
     for plugin in {*profile.pre_enqueue, *profile.pre_filter, *profile.filter, *profile.reserve}:
         hinted = plugin.events_to_register() if isinstance(plugin, EnqueueExtensions) else ()
         slept_through = plugin.events_slept_through() if isinstance(plugin, SleepsUpstream) else ()

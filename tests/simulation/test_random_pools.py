@@ -15,6 +15,7 @@ from tests.support.node_pools import autoscaler, pool
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
 from bayplan.controllers.standard import standard_controllers
@@ -109,7 +110,7 @@ class World:
         self.apps = [f"app{number}" for number in range(self.random.randint(1, 5))]
         least = {app: self.random.randint(0, 3) for app in self.apps if self.random.random() < 0.5}
         self.checker = Checker(self.pools, least)
-        configuration = load_configuration(None)
+        configuration = load_configuration(None, release=DEFAULT_RELEASE)
         draws = Draws(seed, Latencies())
         profiles = build_profiles(configuration)
         self.autoscaler = AutoscalerController(profiles, draws.around, Random(seed), configuration.gates)

@@ -12,6 +12,7 @@ from tests.support.checkers import check_always
 from tests.support.shadow_stage import VirtualShadow
 
 from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.model.time_units import SECOND
 from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_for
 from bayplan.worlds.shadow_findings import AGREED, Findings
@@ -43,7 +44,10 @@ MOST_ALLOCATED = {
 
 def configuration_of(random_world: RandomWorld) -> Configuration:
     character = random_world.character
-    return replace(load_configuration(character.configuration, character.feature_gates), wakeups=random_world.wakeups)
+    return replace(
+        load_configuration(character.configuration, character.feature_gates, release=DEFAULT_RELEASE),
+        wakeups=random_world.wakeups,
+    )
 
 
 def watched(seed: int, configuration: Configuration | None = None, journal: JournalWriter | None = None) -> Findings:
@@ -90,6 +94,6 @@ def test_a_journal_of_the_shadow_replays(seed: int) -> None:
 
 def test_two_schedulers_that_are_not_alike_are_told_apart() -> None:
     """And for the right reason."""
-    found = watched(23, load_configuration(MOST_ALLOCATED))
+    found = watched(23, load_configuration(MOST_ALLOCATED, release=DEFAULT_RELEASE))
     assert len(found.placement_differences) > 3
     assert all("NodeResourcesFit" in difference.why for difference in found.placement_differences)

@@ -25,6 +25,7 @@ from bayplan.client.leading import LeaderClient
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.worlds.bootstrap import create
 from bayplan.worlds.live import LiveWorld
@@ -48,7 +49,7 @@ class Process:
     """One scheduler that stands for election once it knows the cluster."""
 
     def __init__(self, play: HttpPlay, client: HttpClient, who: str, draws: Iterator[float]) -> None:
-        configuration = load_configuration(None)
+        configuration = load_configuration(None, release=DEFAULT_RELEASE)
         signed = Signed(client, who)
         self.elector = elector = LeaderElector(
             signed,
@@ -192,7 +193,7 @@ class RefusedLease(Electing):
         async with self._served(), self._connected() as client:
             assert isinstance(self.recorder, LeaseTrouble)
             await self._until(self.at(second_renewal - RETRY_MS - 30))
-            election = load_configuration(None).leader_election
+            election = load_configuration(None, release=DEFAULT_RELEASE).leader_election
             elector = LeaderElector(client, election, IDENTITY, "default-scheduler", clock=ElectionClock(self))
             running = asyncio.ensure_future(elector.run())
             await self._until(self.start)

@@ -20,6 +20,7 @@ from bayplan.client.extender_documents import encoded
 from bayplan.client.extenders import HttpExtender, bind_by_extender
 from bayplan.client.posting import PostAnswer, Poster, PostError
 from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Action, Bind
 from bayplan.core.events import BindAnswered
@@ -61,7 +62,7 @@ def configuration_of(story: Story) -> Configuration:
         "kind": "KubeSchedulerConfiguration",
         "extenders": [{"urlPrefix": "http://EXTENDER/ext/", **EXTENDERS[story.name]}],
     }
-    configuration = load_configuration(file)
+    configuration = load_configuration(file, release=DEFAULT_RELEASE)
     return replace(configuration, parked_max_ns=5 * SECOND) if story.name == "x_flush" else configuration
 
 

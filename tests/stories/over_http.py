@@ -40,6 +40,7 @@ from bayplan.client.http import HttpClient
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
@@ -225,7 +226,7 @@ class HttpPlay(Play):
 
     @asynccontextmanager
     async def _served(self) -> AsyncIterator[None]:
-        application = Application(self._registry, TOKEN, self.now, f"{HOST}:{self._port}")
+        application = Application(self._registry, TOKEN, self.now, f"{HOST}:{self._port}", release=DEFAULT_RELEASE)
         self.recorder = self.recorder_class(application, self.story, self.note)
         server = Server(self.recorder, self._listening)
         controllers = replace(
@@ -267,7 +268,7 @@ class HttpPlay(Play):
 
     def parts(self, client: HttpClient) -> tuple[LiveWorld, Writer]:
         """What `bayplan run` puts together."""
-        configuration = load_configuration(None)
+        configuration = load_configuration(None, release=DEFAULT_RELEASE)
         scheduler = build_scheduler(configuration, started_at=self.now())
         world = LiveWorld(scheduler, client, kinds_to_watch(configuration), clock=self.now)
         return world, self.writer(client, world, configuration)

@@ -22,6 +22,7 @@ from tests.stories.recording import MILLISECOND, Line, Story
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.delays import FixedDelays
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
@@ -88,7 +89,7 @@ class Play:
 
     def new_scheduler(self, started_at: int) -> Scheduler:
         return Scheduler(
-            build_profiles(load_configuration(None)),
+            build_profiles(load_configuration(None, release=DEFAULT_RELEASE)),
             PrioritySort().sort_key,
             started_at=started_at,
             gates=DEFAULT_GATES,

@@ -15,6 +15,7 @@ from tests.stories.requests import masked, masked_query
 
 from bayplan.client.leases import LeaderElector
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 
 HOLDER = re.compile(r"HOST_[0-9a-f-]{36}")
 IDENTITY = "HOST_00000000-0000-0000-0000-000000000000"
@@ -87,7 +88,7 @@ class StartToEnd(HttpPlay):
         async with self._served():
             await self._act_until(starts)
             async with self._scheduling(), self._connected() as client:
-                election = load_configuration(None).leader_election
+                election = load_configuration(None, release=DEFAULT_RELEASE).leader_election
                 elector = LeaderElector(client, election, IDENTITY, "default-scheduler", clock=ElectionClock(self))
                 await asyncio.sleep(0.4)  # until everything is listed
                 running = asyncio.ensure_future(elector.run())

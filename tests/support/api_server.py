@@ -14,6 +14,7 @@ from bayplan.apiserver.http.requests import Answer, Request, StreamedAnswer, que
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.storage import Storage
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.model.time_units import SECOND
 from bayplan.worlds.bootstrap import bootstrap
 
@@ -38,7 +39,7 @@ class Api:
     def __post_init__(self) -> None:
         registry = Registry(Storage(log_capacity=self.log_capacity), Catalogue())
         bootstrap(registry, "127.0.0.1", 6443, self.now)
-        self.application = Application(registry, "secret", lambda: self.now, "127.0.0.1:8080")
+        self.application = Application(registry, "secret", lambda: self.now, "127.0.0.1:8080", release=DEFAULT_RELEASE)
 
     @property
     def registry(self) -> Registry:

@@ -14,6 +14,7 @@ from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.storage import Storage
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.web.dashboard import Dashboard
 from bayplan.web.explaining import Explainer
@@ -49,7 +50,7 @@ class Served:
 
     def __post_init__(self) -> None:
         bootstrap(self.registry, "127.0.0.1", 6443, NOW)
-        self.application = Application(self.registry, TOKEN, lambda: NOW, "127.0.0.1:1")
+        self.application = Application(self.registry, TOKEN, lambda: NOW, "127.0.0.1:1", release=DEFAULT_RELEASE)
         self.feed = Feed(self.registry, lambda: self.queued, lambda: NOW)
         self.past = StorageHistory(self.registry.storage, lambda: self.now)
         self.dashboard = Dashboard(self.application, self.feed, self.past, Explainer(self.registry.storage))

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.request import Request, urlopen
 
+from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.web.dashboard import Dashboard
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.starting_nodes import plain_nodes
@@ -45,7 +47,11 @@ def _running() -> Running:
         dashboards.append(Dashboard.of(hosted))
         return dashboards[0]
 
-    hosted = HostedCluster(Hosting(token=TOKEN), plain_nodes(2, time.time_ns()), front=front)
+    hosted = HostedCluster(
+        Hosting(token=TOKEN, configuration=load_configuration(release=DEFAULT_RELEASE)),
+        plain_nodes(2, time.time_ns(), release=DEFAULT_RELEASE),
+        front=front,
+    )
     return Running(hosted, dashboards[0], asyncio.get_running_loop())
 
 

@@ -14,6 +14,7 @@ from bayplan.config.feature_gates import REFUSED, field_of
 from bayplan.config.known_gates import KNOWN_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.own_settings import OWN_ENTRY, OwnSettings
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.writing import configuration_text
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.durations import Duration, format_duration
@@ -55,7 +56,7 @@ def _lines() -> Iterator[str]:
     yield from ("## Default plugins", "")
     yield from table(("Plugin", "Weight", "Extension points"), map(_plugin, DEFAULT_MULTI_POINT.enabled))
     yield from ("## All defaults as a file", "", "With the arguments of all plugins:", "")
-    yield from ("```yaml", configuration_text(load_configuration(None)).rstrip(), "```", "")
+    yield from ("```yaml", configuration_text(load_configuration(None, release=DEFAULT_RELEASE)).rstrip(), "```", "")
     yield from _gates()
 
 

@@ -276,7 +276,7 @@ def note_skipped(skipped: Counter[str]) -> None:
 def note_extenders(
     config: ConfigSource,
     feature_gates: GateSettings,
-    release: KubernetesRelease = DEFAULT_RELEASE,
+    release: KubernetesRelease,
     *,
     how_to_ask: str = "use --call-extenders",
 ) -> None:

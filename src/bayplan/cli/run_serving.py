@@ -22,6 +22,7 @@ from bayplan.client.contract import ApiClient
 from bayplan.client.leases import LeaderElector
 from bayplan.config.loading import Configuration
 from bayplan.config.writing import configuration_document
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -132,7 +133,7 @@ def _pages(configuration: Configuration, shown: RunningParts, flags: Mapping[str
         **configuration_page(configuration_document(configuration)),
         **(flags_page(flags) if configuration.gates.component_flagz else {}),
         **debug_pages(inspector, shown.recorder),
-        **metrics_pages(shown.metrics, lambda: _pod_resources(shown), health, started_at / SECOND),
+        **metrics_pages(shown.metrics, lambda: _pod_resources(shown, configuration.gates), health, started_at / SECOND),
     }
     if configuration.gates.component_statusz:
         kubernetes = configuration.release.version
@@ -150,11 +151,11 @@ def health_checks(shown: RunningParts) -> Sequence[HealthPage]:
     return healthz, HealthPage("livez"), HealthPage("readyz", (*leads, shutdown, synced))
 
 
-def _pod_resources(shown: RunningParts) -> str:
+def _pod_resources(shown: RunningParts, gates: FeatureGates) -> str:
     """Nothing while another process leads, so that each pod is counted once."""
     if shown.elector is not None and not shown.elector.is_leading():
         return ""
-    return pod_resource_metrics(_pods(shown.world.objects("Pod")))
+    return pod_resource_metrics(_pods(shown.world.objects("Pod")), gates)
 
 
 def _pods(known: Mapping[str, Object]) -> Sequence[Pod]:

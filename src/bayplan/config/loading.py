@@ -25,7 +25,7 @@ from bayplan.config.feature_gates import GateSettings, read_feature_gates
 from bayplan.config.merge import MULTI_POINT, expand_plugins
 from bayplan.config.own_settings import read_own_settings
 from bayplan.config.plugin_loading import PluginClass, PluginError, find_plugin
-from bayplan.config.releases import DEFAULT_RELEASE, RELEASES, KubernetesRelease, default_plugins, implemented_points
+from bayplan.config.releases import KubernetesRelease, default_plugins, implemented_points, release_of
 from bayplan.config.schema import (
     API_VERSION,
     ClientConnection,
@@ -83,7 +83,7 @@ class Configuration:
     @property
     def release(self) -> KubernetesRelease:
         """The version of Kubernetes whose scheduler this configures."""
-        return RELEASES[self.gates.release.version]
+        return release_of(self.gates)
 
     @property
     def client_connection(self) -> ClientConnection:
@@ -105,7 +105,7 @@ def load_configuration(
     feature_gates: GateSettings | FeatureGates = None,
     implements: Mapping[str, frozenset[str]] | None = None,
     *,
-    release: KubernetesRelease = DEFAULT_RELEASE,
+    release: KubernetesRelease,
     overrides: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     parked_max_ns: int = PARKED_MAX_NS,
     safety: PreemptionSafety = UPSTREAM,
@@ -114,7 +114,7 @@ def load_configuration(
     """The configuration in a file or dict, or the default one, of a Kubernetes version.
 
     `implements` names the plugins there are; by default those of that version. Gates that have been read, as
-    `FeatureGates`, come with their version.
+    `FeatureGates`, are those of the release.
 
     `overrides` has fields of the file's objects (`{"leaderElection": {"leaderElect": False}}`) that flags set. `safety`
     holds where the file does not limit preemption itself. `with_groups` says that the caller decides on pod groups.
@@ -122,7 +122,7 @@ def load_configuration(
     Raises FeatureGateError for gates that cannot be set so.
     """
     if isinstance(feature_gates, FeatureGates):
-        gates, release = feature_gates, RELEASES[feature_gates.release.version]
+        gates = feature_gates
     else:
         gates = read_feature_gates(feature_gates, release, with_groups=with_groups)
     implements = implemented_points(gates) if implements is None else implements

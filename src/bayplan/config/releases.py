@@ -121,6 +121,11 @@ def release_named(version: str) -> KubernetesRelease:
     return release
 
 
+def release_of(gates: FeatureGates) -> KubernetesRelease:
+    """The release whose gates these are."""
+    return RELEASES[gates.release.version]
+
+
 @dataclass(frozen=True, slots=True)
 class ChosenRelease:
     """The release that decides about a cluster, and what its users should know of the choice."""

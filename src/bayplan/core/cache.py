@@ -20,7 +20,7 @@ from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.resources import ResourceVocabulary
 from bayplan.core.columns.shapes import PodClaims, PodInfo, PodShape, Port, Shapes, pod_info
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.snapshot import Objects, Usage, View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
@@ -31,7 +31,7 @@ from bayplan.model.resource_claims import ResourceSlice
 class Cache:
     """Nodes, running and nominated pods, and the objects plugins look up."""
 
-    def __init__(self, gates: FeatureGates = DEFAULT_GATES, own_schedulers: frozenset[str] | None = None) -> None:
+    def __init__(self, gates: FeatureGates, own_schedulers: frozenset[str] | None = None) -> None:
         """`own_schedulers` are those whose pods preemption may evict; None: those of all."""
         self.gates = gates
         self.resources = ResourceVocabulary()

@@ -1,8 +1,8 @@
 """Feature gates that change what the scheduler decides or shows, as plugins, the cache and pages are built with them.
 
-One immutable value that a configuration gives to all who read it; nobody looks a gate up anywhere else. The defaults
-are those of v1.36. Which names and combinations are valid is checked in `bayplan.config.feature_gates`. What changed
-between Kubernetes versions without a gate comes along, as `release`.
+One immutable value that a configuration gives to all who read it; nobody looks a gate up anywhere else. Which names and
+combinations are valid is checked in `bayplan.config.feature_gates`. What changed between Kubernetes versions without a
+gate comes along, as `release`.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from typing import Final
 from bayplan.core.release import V1_36, Release
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureGates:
     """A field for each gate with an effect, by its name in snake case."""
 
-    component_flagz: bool = True
-    component_statusz: bool = True
-    dra_consumable_capacity: bool = True
-    dra_device_binding_conditions: bool = True
-    dra_device_taint_rules: bool = False
-    dra_device_taints: bool = True
-    dra_extended_resource: bool = True
-    dra_fractional_capacity_range: bool = False
-    dra_list_type_attributes: bool = False
-    dra_partitionable_devices: bool = True
-    dra_prioritized_list: bool = True
-    dra_resource_claim_device_status: bool = True
-    dra_scheduler_filter_timeout: bool = True
-    generic_workload: bool = False
-    in_place_pod_level_resources_vertical_scaling: bool = True
-    match_label_keys_in_pod_topology_spread: bool = True
-    node_declared_features: bool = True
-    nominated_node_name_for_expectation: bool = True
-    pod_group_preemption_policy: bool = False
-    pod_level_resources: bool = True
-    scheduler_pop_from_backoff_q: bool = True
-    storage_capacity_scoring: bool = False
-    taint_toleration_comparison_operators: bool = False
-    topology_aware_workload_scheduling: bool = False
-    volume_limit_scaling: bool = False
-    release: Release = V1_36
+    component_flagz: bool
+    component_statusz: bool
+    dra_consumable_capacity: bool
+    dra_device_binding_conditions: bool
+    dra_device_taint_rules: bool
+    dra_device_taints: bool
+    dra_extended_resource: bool
+    dra_fractional_capacity_range: bool
+    dra_list_type_attributes: bool
+    dra_partitionable_devices: bool
+    dra_prioritized_list: bool
+    dra_resource_claim_device_status: bool
+    dra_scheduler_filter_timeout: bool
+    generic_workload: bool
+    in_place_pod_level_resources_vertical_scaling: bool
+    match_label_keys_in_pod_topology_spread: bool
+    node_declared_features: bool
+    nominated_node_name_for_expectation: bool
+    pod_group_preemption_policy: bool
+    pod_level_resources: bool
+    scheduler_pop_from_backoff_q: bool
+    storage_capacity_scoring: bool
+    taint_toleration_comparison_operators: bool
+    topology_aware_workload_scheduling: bool
+    volume_limit_scaling: bool
+    release: Release
 
     @property
     def binds_devices_by_conditions(self) -> bool:
@@ -55,4 +55,32 @@ class FeatureGates:
         return not self.dra_consumable_capacity and not self.binds_devices_by_conditions
 
 
-DEFAULT_GATES: Final = FeatureGates()
+DEFAULT_GATES: Final = FeatureGates(
+    component_flagz=True,
+    component_statusz=True,
+    dra_consumable_capacity=True,
+    dra_device_binding_conditions=True,
+    dra_device_taint_rules=False,
+    dra_device_taints=True,
+    dra_extended_resource=True,
+    dra_fractional_capacity_range=False,
+    dra_list_type_attributes=False,
+    dra_partitionable_devices=True,
+    dra_prioritized_list=True,
+    dra_resource_claim_device_status=True,
+    dra_scheduler_filter_timeout=True,
+    generic_workload=False,
+    in_place_pod_level_resources_vertical_scaling=True,
+    match_label_keys_in_pod_topology_spread=True,
+    node_declared_features=True,
+    nominated_node_name_for_expectation=True,
+    pod_group_preemption_policy=False,
+    pod_level_resources=True,
+    scheduler_pop_from_backoff_q=True,
+    storage_capacity_scoring=False,
+    taint_toleration_comparison_operators=False,
+    topology_aware_workload_scheduling=False,
+    volume_limit_scaling=False,
+    release=V1_36,
+)
+"""What v1.36 does unless it is told otherwise."""

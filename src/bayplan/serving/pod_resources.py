@@ -12,6 +12,7 @@ import msgspec
 from prometheus_client.utils import floatToGoString
 
 from bayplan.core.columns.resources import CPU_NAME, pod_requests
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.pod import FINISHED_PHASES, Container, Pod, ResourceRequirements
 
 _ABOUT = (
@@ -31,18 +32,18 @@ _BYTES = frozenset({"memory", "storage", "ephemeral-storage"})
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
-def pod_resource_metrics(pods: Iterable[Pod]) -> str:
+def pod_resource_metrics(pods: Iterable[Pod], gates: FeatureGates) -> str:
     """The page; empty without pods."""
     counted = sorted(
         (pod for pod in pods if not (pod.spec.node_name and pod.status.phase in FINISHED_PHASES)), key=_order
     )
-    amounts: dict[str, Callable[[Pod], Mapping[str, int]]] = {
+    amounts: dict[str, Callable[[Pod, FeatureGates], Mapping[str, int]]] = {
         "kube_pod_resource_limit": _limits,
         "kube_pod_resource_request": _requests,
     }
     lines: list[str] = []
     for family, about in _FAMILIES:
-        found = [line for pod in counted for line in _lines(family, pod, amounts[family](pod))]
+        found = [line for pod in counted for line in _lines(family, pod, amounts[family](pod, gates))]
         if found:
             lines += [f"# HELP {family} [STABLE] {about}", f"# TYPE {family} gauge", *found]
     return "".join(f"{line}\n" for line in lines)
@@ -81,11 +82,11 @@ def _unit(resource: str) -> str:
     return "integer" if resource.startswith("attachable-volumes-") else ""
 
 
-def _requests(pod: Pod) -> Mapping[str, int]:
-    return pod_requests(pod).asked
+def _requests(pod: Pod, gates: FeatureGates) -> Mapping[str, int]:
+    return pod_requests(pod, gates).asked
 
 
-def _limits(pod: Pod) -> Mapping[str, int]:
+def _limits(pod: Pod, gates: FeatureGates) -> Mapping[str, int]:
     """Limits add up as requests do; overhead counts only where there is a limit."""
     spec = pod.spec
     as_requests = msgspec.structs.replace(
@@ -95,10 +96,11 @@ def _limits(pod: Pod) -> Mapping[str, int]:
         resources=None if spec.resources is None else ResourceRequirements(requests=spec.resources.limits),
         overhead={},
     )
-    limits = pod_requests(msgspec.structs.replace(pod, spec=as_requests)).asked
+    limits = pod_requests(msgspec.structs.replace(pod, spec=as_requests), gates).asked
     if not limits or not spec.overhead:
         return limits
-    overhead = pod_requests(Pod(spec=msgspec.structs.replace(spec, containers=[], init_containers=[], resources=None)))
+    bare = Pod(spec=msgspec.structs.replace(spec, containers=[], init_containers=[], resources=None))
+    overhead = pod_requests(bare, gates)
     return {name: amount + overhead.asked.get(name, 0) for name, amount in limits.items() if amount}
 
 

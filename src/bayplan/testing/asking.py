@@ -15,9 +15,11 @@ import numpy as np
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.filtering import WhatIfWorlds, filter_pod
 from bayplan.core.framework.contract import (
     AnsweringPlugin,
@@ -76,7 +78,7 @@ class Case:
 
 
 def case_of(objects: Iterable[Object], pod: Pod) -> Case:
-    cache, objects = Cache(), tuple(objects)
+    cache, objects = Cache(DEFAULT_GATES), tuple(objects)
     for obj in objects:
         cache.add(obj)
     info = cache.info(pod)
@@ -85,7 +87,7 @@ def case_of(objects: Iterable[Object], pod: Pod) -> Case:
 
 @cache
 def default_profile() -> Profile:
-    (profile,) = build_profiles(load_configuration(None)).values()
+    (profile,) = build_profiles(load_configuration(None, release=DEFAULT_RELEASE)).values()
     return profile
 
 

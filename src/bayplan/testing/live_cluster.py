@@ -193,7 +193,7 @@ def _with_faults(hosting: Hosting, nodes: int) -> tuple[HostedCluster, FaultyFro
         fronts.append(FaultyFront(hosted.application))
         return fronts[0]
 
-    hosted = HostedCluster(hosting, plain_nodes(nodes, time.time_ns()), front=front)
+    hosted = HostedCluster(hosting, plain_nodes(nodes, time.time_ns(), hosting.configuration.release), front=front)
     return hosted, fronts[0]
 
 

@@ -37,7 +37,7 @@ def is_woken(
     """
     if isinstance(new, Pod) and is_same_pod(pod, new):
         pod = new  # the queue has taken over the new version before it asks
-    cache = Cache()
+    cache = Cache(DEFAULT_GATES)
     for claim in objects:
         if isinstance(claim, ResourceClaim):
             cache.add(claim)

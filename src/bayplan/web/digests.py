@@ -13,6 +13,7 @@ from typing import Any, Final
 from bayplan.apiserver.storage.entries import Document
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.core.queue.queued_pod import QueuedPod
@@ -90,7 +91,7 @@ def node_digest(node: Node) -> Digest:
 
 def pod_digest(pod: Pod) -> Digest:
     meta, spec, status = pod.metadata, pod.spec, pod.status
-    requests = pod_requests(pod).used
+    requests = pod_requests(pod, DEFAULT_GATES).used
     scheduled = find_condition(status.conditions, POD_SCHEDULED)
     target = find_condition(status.conditions, DISRUPTION_TARGET)
     owner = controller_reference(meta)

@@ -29,7 +29,7 @@ from bayplan.apiserver.statuses.commands import PodEnd, initialization_of, pod_o
 from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.storage import Storage
-from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
@@ -70,6 +70,7 @@ class Hosting:
     """How a cluster is to be run."""
 
     token: str
+    configuration: Configuration
     host: str = "127.0.0.1"
     port: int = 0
     state: Path | None = None
@@ -81,7 +82,6 @@ class Hosting:
     tls: TlsFiles | None = None
     event_ttl_ns: int = KEPT_NS
     events_max: int = EVENTS_MAX
-    configuration: Configuration = field(default_factory=lambda: load_configuration(None))
     disabled_plugins: frozenset[str] = frozenset()
     """Admission plugins that are off, of those in `SWITCHABLE`."""
     node_pools: Sequence[NodePool | Autoscaler] = ()

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from bayplan.apiserver.storage.entries import Document
-from bayplan.config.releases import DEFAULT_RELEASE, KubernetesRelease
+from bayplan.config.releases import KubernetesRelease
 from bayplan.model.node import Node
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import ARCHITECTURE, HOSTNAME, OPERATING_SYSTEM, READY, ZONE
@@ -34,7 +34,7 @@ _PRESSURES: Final = (
 )
 
 
-def plain_nodes(number: int, now: int, release: KubernetesRelease = DEFAULT_RELEASE) -> list[Document]:
+def plain_nodes(number: int, now: int, release: KubernetesRelease) -> list[Document]:
     """So many nodes of one size, spread over three zones; their kubelets are of that release."""
     names = [f"node-{position + 1}" for position in range(number)]
     return [
@@ -43,7 +43,7 @@ def plain_nodes(number: int, now: int, release: KubernetesRelease = DEFAULT_RELE
     ]
 
 
-def documents_of(nodes: Iterable[Node], now: int, release: KubernetesRelease = DEFAULT_RELEASE) -> list[Document]:
+def documents_of(nodes: Iterable[Node], now: int, release: KubernetesRelease) -> list[Document]:
     """Nodes that were described, as kubelets would report them."""
     return [
         _node(

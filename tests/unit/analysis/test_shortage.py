@@ -12,6 +12,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Reads, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Status, unschedulable
@@ -67,7 +68,7 @@ class Lucky:
 
 
 def test_words_of_other_plugins_are_not_taken_for_resources() -> None:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     cache.add(make.node("a").obj())
     view, pod = cache.view(), cache.info(make.pod("x").obj())
     found = attempt(Profile("lucky", (), (), (Lucky(),), (), (), (), {}), pod, view)

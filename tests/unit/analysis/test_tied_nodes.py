@@ -16,7 +16,9 @@ from bayplan.analysis.placement import PlacedPod, Placement, Placer, place_pods
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod
@@ -24,7 +26,7 @@ from bayplan.testing.pods import PodBuilder
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
-PROFILES = build_profiles(load_configuration(None))
+PROFILES = build_profiles(load_configuration(None, release=DEFAULT_RELEASE))
 
 
 @pytest.fixture(params=[0, 64], ids=["follows every change", "follows few changes"])
@@ -39,7 +41,7 @@ def nodes(count: int) -> list[Node]:
 
 
 def cache_of(objects: list[Node] | list[Pod]) -> Cache:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     for obj in objects:
         cache.add(obj)
     return cache

@@ -8,7 +8,7 @@ import pytest
 
 from bayplan.client.watched_kinds import kinds_to_watch, watched_kind
 from bayplan.config.loading import load_configuration
-from bayplan.config.releases import RELEASES
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
 
 #: As kube-scheduler v1.36 was seen to ask for them.
 RECORDED = [
@@ -44,7 +44,7 @@ def watched(without: tuple[str, ...] = (), **options: Any) -> list[str]:
 
 
 def test_the_default_profile_watches_what_kube_scheduler_watches() -> None:
-    assert sorted(kind.path for kind in kinds_to_watch(load_configuration())) == RECORDED
+    assert sorted(kind.path for kind in kinds_to_watch(load_configuration(release=DEFAULT_RELEASE))) == RECORDED
 
 
 def test_pods_come_last_and_what_they_refer_to_first() -> None:

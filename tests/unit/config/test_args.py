@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -540,7 +541,7 @@ def test_refused(plugin: str, data: Any, expected: tuple[str, str]) -> None:
     assert messages(plugin, data) == [expected]
 
 
-SCORING_CAPACITY = FeatureGates(storage_capacity_scoring=True)
+SCORING_CAPACITY = replace(DEFAULT_GATES, storage_capacity_scoring=True)
 
 
 def test_a_shape_counts_with_its_gate() -> None:
@@ -553,7 +554,7 @@ def test_a_shape_counts_with_its_gate() -> None:
 
 
 def test_timeouts_of_features_that_are_off_are_refused() -> None:
-    off = FeatureGates(dra_scheduler_filter_timeout=False, dra_device_binding_conditions=False)
+    off = replace(DEFAULT_GATES, dra_scheduler_filter_timeout=False, dra_device_binding_conditions=False)
     assert read("DynamicResources", {}, off) == DynamicResourcesArgs()
     assert messages("DynamicResources", {"filterTimeout": "1s", "bindingTimeout": "5s"}, off) == [
         ("filterTimeout", "Forbidden: DRASchedulingFilterTimeout feature gate is disabled"),

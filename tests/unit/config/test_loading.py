@@ -12,7 +12,7 @@ import pytest
 from bayplan.config import load_configuration
 from bayplan.config.decoding import decode_struct
 from bayplan.config.faults import ConfigFaults
-from bayplan.config.releases import RELEASES
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
 from bayplan.config.schema import Extender, ExtenderTls
 from bayplan.core.framework.args import InterPodAffinityArgs, NodeResourcesFitArgs
 from bayplan.model.errors import InvalidObject
@@ -26,7 +26,7 @@ def configuration(**fields: Any) -> dict[str, Any]:
 
 def messages(source: Any) -> list[tuple[str, str]]:
     with pytest.raises(InvalidObject) as caught:
-        load_configuration(source)
+        load_configuration(source, release=DEFAULT_RELEASE)
     return [(fault.field, fault.message) for fault in caught.value.faults]
 
 
@@ -35,7 +35,7 @@ def named(*names: str) -> list[dict[str, str]]:
 
 
 def test_nothing_is_the_default_configuration() -> None:
-    loaded = load_configuration(None)
+    loaded = load_configuration(None, release=DEFAULT_RELEASE)
     assert [profile.scheduler_name for profile in loaded.profiles] == ["default-scheduler"]
     assert loaded.profiles[0].percentage_of_nodes_to_score is None
     assert loaded.percentage_of_nodes_to_score is None
@@ -43,9 +43,15 @@ def test_nothing_is_the_default_configuration() -> None:
 
 
 def test_an_empty_configuration_is_the_default_one() -> None:
-    assert load_configuration(configuration()) == load_configuration(None)
-    assert load_configuration(configuration(profiles=[], extenders=None)) == load_configuration(None)
-    assert load_configuration(configuration(profiles=[{"plugins": None}])) == load_configuration(None)
+    assert load_configuration(configuration(), release=DEFAULT_RELEASE) == load_configuration(
+        None, release=DEFAULT_RELEASE
+    )
+    assert load_configuration(
+        configuration(profiles=[], extenders=None), release=DEFAULT_RELEASE
+    ) == load_configuration(None, release=DEFAULT_RELEASE)
+    assert load_configuration(
+        configuration(profiles=[{"plugins": None}]), release=DEFAULT_RELEASE
+    ) == load_configuration(None, release=DEFAULT_RELEASE)
 
 
 YAML = f"""
@@ -67,7 +73,7 @@ profiles:
 def test_yaml_file(tmp_path: Path, as_path: type) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(YAML)
-    loaded = load_configuration(as_path(file))
+    loaded = load_configuration(as_path(file), release=DEFAULT_RELEASE)
     (profile,) = loaded.profiles
     assert loaded.percentage_of_nodes_to_score == 40
     assert profile.scheduler_name == "mine"
@@ -78,7 +84,7 @@ def test_yaml_file(tmp_path: Path, as_path: type) -> None:
 def test_json_file_may_be_indented_with_tabs(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     file.write_text(json.dumps(configuration(podMaxBackoffSeconds=30), indent="\t"))
-    assert load_configuration(file).pod_max_backoff_seconds == 30
+    assert load_configuration(file, release=DEFAULT_RELEASE).pod_max_backoff_seconds == 30
 
 
 @pytest.mark.parametrize(
@@ -97,7 +103,7 @@ def test_unreadable_text(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(text)
     with pytest.raises(InvalidObject) as caught:
-        load_configuration(file)
+        load_configuration(file, release=DEFAULT_RELEASE)
     (fault,) = caught.value.faults
     assert fault.source == str(file)
     assert message in fault.message
@@ -303,7 +309,7 @@ def test_selectors_in_args_are_read_strictly() -> None:
 
 def test_leader_election_is_not_checked_when_it_is_off() -> None:
     off = configuration(leaderElection={"leaderElect": False, "leaseDuration": "1s"})
-    assert load_configuration(off) == load_configuration(None)
+    assert load_configuration(off, release=DEFAULT_RELEASE) == load_configuration(None, release=DEFAULT_RELEASE)
     assert messages(configuration(leaderElection={"leaseDuration": "1s"})) == [
         ("leaderElection.leaseDuration", "LeaseDuration must be greater than RenewDeadline")
     ]
@@ -314,7 +320,7 @@ def test_zero_values_mean_the_default() -> None:
         clientConnection={"qps": 0, "burst": 0, "contentType": ""},
         leaderElection={"renewDeadline": "0s", "resourceName": ""},
     )
-    assert load_configuration(zeros) == load_configuration(None)
+    assert load_configuration(zeros, release=DEFAULT_RELEASE) == load_configuration(None, release=DEFAULT_RELEASE)
 
 
 def test_several_profiles_keep_their_own_plugins_args_and_percentage() -> None:
@@ -330,7 +336,8 @@ def test_several_profiles_keep_their_own_plugins_args_and_percentage() -> None:
                     "pluginConfig": [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 3}}],
                 },
             ],
-        )
+        ),
+        release=DEFAULT_RELEASE,
     )
     first, second = loaded.profiles
     assert (first.percentage_of_nodes_to_score, second.percentage_of_nodes_to_score) == (None, 0)
@@ -351,6 +358,7 @@ def test_plugins_of_ones_own_get_their_args_as_they_are() -> None:
             ]
         ),
         implements={**_default_points(), "Mine": frozenset({"permit"})},
+        release=DEFAULT_RELEASE,
     )
     assert loaded.profiles[0].plugins["permit"] == ("Mine",)
     assert loaded.profiles[0].args["Mine"] == {"speed": 3}
@@ -371,7 +379,7 @@ def test_queue_sort_args_must_agree() -> None:
     assert messages(configuration(profiles=profiles)) == [
         ("profiles[1].pluginConfig", "args of queueSort must be the same for all profiles")
     ]
-    assert len(load_configuration(configuration(profiles=profiles[:1])).profiles) == 1
+    assert len(load_configuration(configuration(profiles=profiles[:1]), release=DEFAULT_RELEASE).profiles) == 1
 
 
 def test_extenders_are_read() -> None:
@@ -390,13 +398,13 @@ def test_extenders_are_read() -> None:
     assert (extender.enable_https, extender.weight, extender.node_cache_capable) == (True, 4, True)
     assert extender.http_timeout_ns == 10**8
     assert extender.tls_config == ExtenderTls(insecure=True, ca_data=b"hi")
-    loaded = load_configuration(configuration(extenders=[given, {"urlPrefix": "http://c"}]))
+    loaded = load_configuration(configuration(extenders=[given, {"urlPrefix": "http://c"}]), release=DEFAULT_RELEASE)
     assert loaded.extenders == (extender, Extender(url_prefix="http://c"))
 
 
 def test_ignorable_extenders_come_last_and_the_others_keep_their_order() -> None:
     given = [{"urlPrefix": name, "ignorable": name in "ac"} for name in "abcd"]
-    loaded = load_configuration(configuration(extenders=given))
+    loaded = load_configuration(configuration(extenders=given), release=DEFAULT_RELEASE)
     assert [extender.url_prefix for extender in loaded.extenders] == ["b", "d", "a", "c"]
 
 
@@ -404,19 +412,19 @@ def test_resources_ignored_for_extenders_replace_those_of_the_args() -> None:
     managed = [{"name": "a.io/x", "ignoredByScheduler": True}, {"name": "a.io/y"}]
     fit = {"name": "NodeResourcesFit", "args": {"ignoredResources": ["a.io/z"], "ignoredResourceGroups": ["b.io"]}}
     source = configuration(profiles=[{"pluginConfig": [fit]}])
-    assert load_configuration(source).profiles[0].args["NodeResourcesFit"] == NodeResourcesFitArgs(
-        frozenset({"a.io/z"}), frozenset({"b.io"})
-    )
+    assert load_configuration(source, release=DEFAULT_RELEASE).profiles[0].args[
+        "NodeResourcesFit"
+    ] == NodeResourcesFitArgs(frozenset({"a.io/z"}), frozenset({"b.io"}))
     source["extenders"] = [{"urlPrefix": "http://a", "managedResources": managed}]
-    assert load_configuration(source).profiles[0].args["NodeResourcesFit"] == NodeResourcesFitArgs(
-        frozenset({"a.io/x"}), frozenset({"b.io"})
-    )
+    assert load_configuration(source, release=DEFAULT_RELEASE).profiles[0].args[
+        "NodeResourcesFit"
+    ] == NodeResourcesFitArgs(frozenset({"a.io/x"}), frozenset({"b.io"}))
 
 
 def test_the_given_dict_is_left_alone() -> None:
     source = configuration(profiles=[{"pluginConfig": [{"name": "NodeAffinity", "args": {"addedAffinity": {}}}]}])
     before = json.dumps(source)
-    load_configuration(source)
+    load_configuration(source, release=DEFAULT_RELEASE)
     assert json.dumps(source) == before
 
 
@@ -426,7 +434,7 @@ def test_configurations_of_the_conformance_cases_load(conformance_cases: Path) -
     assert len(sources) >= 60
     for source in sources:
         (given,) = source["profiles"]
-        (profile,) = load_configuration(source).profiles
+        (profile,) = load_configuration(source, release=DEFAULT_RELEASE).profiles
         assert profile.scheduler_name == given["schedulerName"]
         disabled = {entry["name"] for entry in given["plugins"].get("score", {}).get("disabled", ())}
         assert disabled.isdisjoint(profile.plugins["score"])

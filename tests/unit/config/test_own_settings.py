@@ -9,6 +9,7 @@ import pytest
 
 from bayplan.config import load_configuration
 from bayplan.config.own_settings import with_settings
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import LIVE, UPSTREAM, ForeignVictims, PreemptionSafety
 from bayplan.model.errors import InvalidObject
@@ -38,7 +39,7 @@ def with_profiles(*settings: Any) -> dict[str, Any]:
     ],
 )
 def test_which_wakeups(settings: list[Any], wakeups: Wakeups) -> None:
-    assert load_configuration(with_profiles(*settings)).wakeups is wakeups
+    assert load_configuration(with_profiles(*settings), release=DEFAULT_RELEASE).wakeups is wakeups
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_which_wakeups(settings: list[Any], wakeups: Wakeups) -> None:
 )
 def test_refused(settings: list[Any], field: str, message: str) -> None:
     with pytest.raises(InvalidObject) as caught:
-        load_configuration(with_profiles(*settings))
+        load_configuration(with_profiles(*settings), release=DEFAULT_RELEASE)
     assert [(fault.field, fault.message) for fault in caught.value.faults] == [(field, message)]
 
 
@@ -91,13 +92,15 @@ def test_refused(settings: list[Any], field: str, message: str) -> None:
     ],
 )
 def test_limits_of_preemption(settings: list[Any], safety: PreemptionSafety) -> None:
-    assert load_configuration(with_profiles(*settings)).safety == safety
+    assert load_configuration(with_profiles(*settings), release=DEFAULT_RELEASE).safety == safety
 
 
 def test_what_holds_where_the_file_is_silent() -> None:
     """A live scheduler starts from other limits; what the file says replaces each of them."""
-    assert load_configuration(None, safety=LIVE).safety == LIVE
-    given = load_configuration(with_profiles({"foreignVictims": "allow", "preemptionLoopRounds": 0}), safety=LIVE)
+    assert load_configuration(None, safety=LIVE, release=DEFAULT_RELEASE).safety == LIVE
+    given = load_configuration(
+        with_profiles({"foreignVictims": "allow", "preemptionLoopRounds": 0}), safety=LIVE, release=DEFAULT_RELEASE
+    )
     assert given.safety == UPSTREAM
 
 

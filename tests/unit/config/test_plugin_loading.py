@@ -14,6 +14,7 @@ from bayplan.config import load_configuration, plugin_loading
 from bayplan.config.defaults import GROUP_EXTENSION_POINTS, IMPLEMENTED_POINTS, IMPLEMENTED_POINTS_1_37
 from bayplan.config.plugin_loading import implemented_points
 from bayplan.config.registry import PLAIN, WITH_ARGS, build_profiles, queue_order
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.profile import Profile
 from bayplan.model.errors import InvalidObject
@@ -103,12 +104,14 @@ def configuration(*names: str, point: str = "multiPoint", args: dict[str, Any] |
 
 
 def profile_with(*names: str, **more: Any) -> Profile:
-    return build_profiles(load_configuration(configuration(*names, **more)))["default-scheduler"]
+    return build_profiles(load_configuration(configuration(*names, **more), release=DEFAULT_RELEASE))[
+        "default-scheduler"
+    ]
 
 
 def fault(*names: str, **more: Any) -> tuple[str, str]:
     with pytest.raises(InvalidObject) as caught:
-        load_configuration(configuration(*names, **more))
+        load_configuration(configuration(*names, **more), release=DEFAULT_RELEASE)
     (found,) = caught.value.faults
     return found.field, found.message
 
@@ -163,7 +166,7 @@ def test_paths_are_relative_to_the_configuration(folder: Path, tmp_path: Path, m
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
         "profiles: [{plugins: {multiPoint: {enabled: [{name: 'mine.py:Rates', weight: 7}]}}}]\n"
     )
-    (profile,) = build_profiles(load_configuration(folder / "scheduler.yaml")).values()
+    (profile,) = build_profiles(load_configuration(folder / "scheduler.yaml", release=DEFAULT_RELEASE)).values()
     assert profile.weights["Rates"] == 7
 
 
@@ -174,7 +177,9 @@ def test_queue_sort(folder: Path) -> None:
     cluster = Cluster([*NODES, pod("a").priority(5).obj(), pod("b").obj()])
     assert cluster.queue().keys == ["default/a", "default/b"]
     assert cluster.queue(config).keys == ["default/b", "default/a"]
-    assert queue_order(build_profiles(load_configuration(config)))(cluster_info(cluster), 3) == (-3,)
+    assert queue_order(build_profiles(load_configuration(config, release=DEFAULT_RELEASE)))(
+        cluster_info(cluster), 3
+    ) == (-3,)
 
 
 def cluster_info(cluster: Cluster) -> Any:
@@ -265,7 +270,7 @@ def test_args_that_it_needs(folder: Path) -> None:
 def test_all_faults_are_told_at_once(folder: Path) -> None:
     even = f"{folder}/mine.py:Even"
     with pytest.raises(InvalidObject) as caught:
-        load_configuration(configuration("no.such:X", even, args={even: {"wanted": "x"}}))
+        load_configuration(configuration("no.such:X", even, args={even: {"wanted": "x"}}), release=DEFAULT_RELEASE)
     assert [one.field for one in caught.value.faults] == [AT, "profiles[0].pluginConfig[0].args"]
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from bayplan.config.loading import load_configuration
-from bayplan.config.releases import RELEASES
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
 from bayplan.config.writing import configuration_document, configuration_text
 
 #: What kube-scheduler v1.36.4 writes with `--write-config-to` and no configuration.
@@ -21,7 +21,9 @@ def document(**fields: Any) -> dict[str, Any]:
 
 
 def test_the_defaults_are_written_as_kube_scheduler_writes_them() -> None:
-    assert yaml.safe_load(configuration_text(load_configuration())) == yaml.safe_load(DEFAULTS.read_text())
+    assert yaml.safe_load(configuration_text(load_configuration(release=DEFAULT_RELEASE))) == yaml.safe_load(
+        DEFAULTS.read_text()
+    )
 
 
 def test_what_1_37_writes_besides() -> None:
@@ -88,10 +90,10 @@ def test_what_1_37_writes_besides() -> None:
     ids=["process", "election", "connection", "extenders", "profiles"],
 )
 def test_what_is_written_reads_back_to_the_same(given: dict[str, Any]) -> None:
-    once = configuration_document(load_configuration(document(**given)))
-    again = load_configuration(once)
+    once = configuration_document(load_configuration(document(**given), release=DEFAULT_RELEASE))
+    again = load_configuration(once, release=DEFAULT_RELEASE)
     assert configuration_document(again) == once
-    first = load_configuration(document(**given))
+    first = load_configuration(document(**given), release=DEFAULT_RELEASE)
     assert again.file.leader_election == first.file.leader_election
     assert again.file.client_connection == first.file.client_connection
     assert again.file.extenders == first.file.extenders

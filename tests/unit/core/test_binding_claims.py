@@ -8,6 +8,7 @@ import pytest
 from tests.support.devices import asks, claim_of, device, device_class, held, owned, slice_of, with_claims
 
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Bind, DeallocateClaim, Nominate, ReleaseClaim, SetCondition, WriteVolumes
 from bayplan.core.decision import Decision
@@ -40,7 +41,7 @@ def versioned(claim: ResourceClaim, version: int) -> ResourceClaim:
 
 
 def scheduler(*objects: Object, gates: str = "") -> Scheduler:
-    made = build_scheduler(load_configuration(None, gates), started_at=0)
+    made = build_scheduler(load_configuration(None, gates, release=DEFAULT_RELEASE), started_at=0)
     for thing in (node("n1").obj(), device_class(extended=GPU), slice_of("n1", device("d0")), *objects):
         made.observe(ObjectAdded(thing), 0)
     return made

@@ -10,6 +10,7 @@ import pytest
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.actions import Action, Bind, Emit, SetCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Outcome
@@ -74,7 +75,7 @@ class Elsewhere:
 
 
 def scheduler_with(**plugins: Any) -> Scheduler:
-    profiles = build_profiles(load_configuration(None))
+    profiles = build_profiles(load_configuration(None, release=DEFAULT_RELEASE))
     profile = replace(profiles["default-scheduler"], **plugins)
     scheduler = Scheduler({"default-scheduler": profile}, queue_order(profiles), started_at=0, gates=DEFAULT_GATES)
     scheduler.observe(ObjectAdded(node("n").obj()), 0)

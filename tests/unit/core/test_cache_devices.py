@@ -6,6 +6,7 @@ import pytest
 from tests.support import devices
 
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.resource_claims import ResourceSlice
 from bayplan.testing.builders import node
 
@@ -13,7 +14,7 @@ RESOURCE = "example.com/device"
 
 
 def cache_with(extended: str | None) -> Cache:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     for name in ("n1", "n2", "n3"):
         cache.add_node(node(name).obj())
     cache.add(devices.device_class(extended=extended))

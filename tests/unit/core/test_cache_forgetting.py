@@ -13,6 +13,7 @@ from bayplan.core.columns import counters as counters_module
 from bayplan.core.columns.labels import COLUMNS_MAX
 from bayplan.core.deciding import GONE_MAX, Decider
 from bayplan.core.decision import Fits, NeedsPreemption
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod
@@ -44,7 +45,7 @@ def decided(cache: Cache, decider: Decider, wanted: Pod) -> str:
 
 
 def test_nothing_is_left_of_pods_and_nodes_that_are_gone() -> None:
-    empty, cache = Cache(), Cache()
+    empty, cache = Cache(gates=DEFAULT_GATES), Cache(gates=DEFAULT_GATES)
     decider = Decider({"default-scheduler": default_profile()})
     for turn in range(3):
         names = [f"n{turn}{number}" for number in range(3)]
@@ -77,7 +78,7 @@ def test_another_node_with_a_reused_id_is_not_taken_for_the_one_before(kind: str
         "label": pod("p").cpu("1").node_selector(key="2"),
         "size": pod("p").cpu("2"),
     }
-    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    cache, decider = Cache(gates=DEFAULT_GATES), Decider({"default-scheduler": default_profile()})
     waiting = cache.info(wants[kind].obj())
     fits = []
     for value in ("1", "2", "1", "2"):
@@ -87,7 +88,7 @@ def test_another_node_with_a_reused_id_is_not_taken_for_the_one_before(kind: str
 
 
 def test_a_resource_column_that_is_reused_starts_empty() -> None:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     cache.add(node("a").capacity({"example.com/one": "4"}, cpu="8", pods=9).obj())
     cache.add(pod("p").request({"example.com/one": "3"}).node("a").obj())
     column = cache.resources.find("example.com/one")
@@ -101,7 +102,7 @@ def test_a_resource_column_that_is_reused_starts_empty() -> None:
 
 
 def test_a_decider_forgets_answers_for_kinds_of_pods_that_are_gone() -> None:
-    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    cache, decider = Cache(gates=DEFAULT_GATES), Decider({"default-scheduler": default_profile()})
     cache.add(node("n").capacity(cpu="8", pods=9).label("disk", "ssd").obj())
     kept = []
     for kind in range(8 * GONE_MAX):
@@ -117,7 +118,7 @@ def test_a_decider_forgets_answers_for_kinds_of_pods_that_are_gone() -> None:
 
 def test_a_decider_forgets_what_was_tried_for_a_preemptor_that_is_gone() -> None:
     """Another pod that asks for as much stays, and with it all that does not depend on labels."""
-    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    cache, decider = Cache(gates=DEFAULT_GATES), Decider({"default-scheduler": default_profile()})
     for name in "ab":
         cache.add(node(name).capacity(cpu="4", pods=9).label(HOST, name).obj())
         cache.add(pod(f"victim-{name}").cpu("4").node(name).obj())
@@ -137,7 +138,7 @@ def test_a_decider_forgets_what_was_tried_for_a_preemptor_that_is_gone() -> None
 
 
 def test_a_waiting_pod_keeps_its_shape() -> None:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     waiting = cache.info(rich_pod("waits").obj())
     for number in range(5):
         cache.info(rich_pod(f"goes-{number}").obj())
@@ -148,7 +149,7 @@ def test_a_waiting_pod_keeps_its_shape() -> None:
 
 def test_counters_that_had_to_go_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counters_module, "COUNTS_BYTES_MAX", 3_000)  # room for one
-    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    cache, decider = Cache(gates=DEFAULT_GATES), Decider({"default-scheduler": default_profile()})
     for name in "ab":
         cache.add(node(name).capacity(cpu="8", memory="8Gi", pods=10).label(HOST, name).obj())
     placed: dict[str, set[str]] = {"x": set(), "y": set(), "z": set()}
@@ -160,7 +161,7 @@ def test_counters_that_had_to_go_are_made_again(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_label_columns_asked_for_last_are_kept() -> None:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     cache.add(node("a").label("zone", "one").obj())
     first = cache.nodes.labels.column("zone")
     version = first.version
@@ -172,7 +173,7 @@ def test_the_label_columns_asked_for_last_are_kept() -> None:
 
 
 def test_answers_follow_a_table_that_gets_shorter_while_pods_come() -> None:
-    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    cache, decider = Cache(gates=DEFAULT_GATES), Decider({"default-scheduler": default_profile()})
     for number in range(200):
         cache.add(node(f"n{number:03}").capacity(cpu="64", pods=99).obj())
     for number in reversed(range(10, 200)):
@@ -190,7 +191,7 @@ def test_answers_follow_a_table_that_gets_shorter_while_pods_come() -> None:
 
 
 def test_the_table_gets_shorter_when_most_nodes_have_left() -> None:
-    cache, decider = Cache(), Decider({"default-scheduler": default_profile()})
+    cache, decider = Cache(gates=DEFAULT_GATES), Decider({"default-scheduler": default_profile()})
     for number in range(300):
         cache.add(node(f"n{number:03}").capacity(cpu="8", pods=9).label(HOST, f"n{number:03}").obj())
     cache.add(pod("runs").cpu("1").node("n010").obj())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
 
@@ -27,7 +28,7 @@ NAMED_BY: dict[str, Callable[[Cache, str], object]] = {
 @pytest.mark.parametrize("second", NAMED_BY)
 @pytest.mark.parametrize("first", NAMED_BY)
 def test_a_pod_leaves_after_resources_were_named_for_the_first_time(first: str, second: str) -> None:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     cache.add(node("n").capacity(cpu="8", memory="8Gi", pods=10).obj())
     cache.add(pod("a").cpu("1").node("n").obj())
     NAMED_BY[first](cache, "example.com/one")
@@ -40,7 +41,7 @@ def test_a_pod_leaves_after_resources_were_named_for_the_first_time(first: str, 
 
 @pytest.mark.parametrize("named_by", NAMED_BY)
 def test_all_tables_are_as_wide_as_there_are_resources(named_by: str) -> None:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     NAMED_BY[named_by](cache, "example.com/one")
     widths = [table.shape[1] for table in (cache.nodes.allocatable, cache.nodes.requested, cache.pods.requests)]
     assert widths == [len(cache.resources)] * 3

@@ -8,6 +8,7 @@ from tests.support.preemption_attempts import default_profile
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
@@ -31,7 +32,7 @@ BAD_DISK = Volume(name="v", aws_elastic_block_store=AWSElasticBlockStoreVolumeSo
 
 @pytest.fixture(params=[True, False], ids=["reuse", "from-scratch"])
 def decider(request: pytest.FixtureRequest) -> Decider:
-    return Decider(build_profiles(load_configuration(None)), reuse=request.param)
+    return Decider(build_profiles(load_configuration(None, release=DEFAULT_RELEASE)), reuse=request.param)
 
 
 def test_a_preference_that_does_not_parse_hurts_where_several_nodes_fit(decider: Decider) -> None:
@@ -87,7 +88,7 @@ def test_an_equal_preemptor_sees_what_has_changed_for_its_victims(decider: Decid
 
 def test_victims_are_kept_for_a_few_priorities() -> None:
     cache = cache_of(LARGE, pod("victim").cpu(4).running("b").obj())
-    decider = Decider(build_profiles(load_configuration(None)))
+    decider = Decider(build_profiles(load_configuration(None, release=DEFAULT_RELEASE)))
     waiting = [cache.info(pod(f"p{number}").cpu(4).priority(1 + number).obj()) for number in range(3 * PRIORITIES_MAX)]
     for preemptor in waiting:
         assert victims_node(decider, preemptor, cache) == "b"

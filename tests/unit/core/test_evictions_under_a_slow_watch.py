@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Evict
 from bayplan.core.events import EvictAnswered, ObjectAdded, ObjectChanged, ObjectRemoved
@@ -26,7 +27,7 @@ def leaving(name: str) -> PodBuilder:
 
 def two_preemptors() -> Scheduler:
     """Both have evicted a pod of n1, which is leaving; no watch event has shown their nominations."""
-    scheduler = build_scheduler(load_configuration(None), started_at=NOW)
+    scheduler = build_scheduler(load_configuration(None, release=DEFAULT_RELEASE), started_at=NOW)
     scheduler.observe(ObjectAdded(node("n1").capacity(cpu="2", pods=9).obj()), NOW)
     for running in (victim("v1").obj(), victim("v2").obj(), BYSTANDER):
         scheduler.observe(ObjectAdded(running), NOW)

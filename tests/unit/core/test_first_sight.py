@@ -10,6 +10,7 @@ from bayplan.analysis.placement import place_pods
 from bayplan.analysis.tie_breaks import smallest_name
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.deciding import About, Decider
 from bayplan.core.decision import Fits
 from bayplan.core.first_sight import best_at_first_sight
@@ -105,7 +106,7 @@ def test_a_score_may_look_at_more_than_pods_ask_for() -> None:
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"pluginConfig": [fit]}],
     }
-    profiles = build_profiles(load_configuration(configuration))
+    profiles = build_profiles(load_configuration(configuration, release=DEFAULT_RELEASE))
     chosen = []
     for reuse in (True, False):
         cache = cache_of(

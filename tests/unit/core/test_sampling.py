@@ -7,6 +7,7 @@ from tests.support.caches import cache_of, chosen_node
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.cycle import attempt
 from bayplan.core.deciding import Decider
@@ -57,7 +58,7 @@ def test_search_stops_and_goes_on_where_it_stopped() -> None:
         "kind": "KubeSchedulerConfiguration",
         "percentageOfNodesToScore": 0,
     }
-    profiles = build_profiles(load_configuration(config))
+    profiles = build_profiles(load_configuration(config, release=DEFAULT_RELEASE))
     info = cache.info(pod("p").cpu("100m").obj())
     first = attempt(profiles["default-scheduler"], info, cache.view())
     assert first.filtered is not None
@@ -71,7 +72,7 @@ def test_search_stops_and_goes_on_where_it_stopped() -> None:
 def test_every_node_counts_unless_the_configuration_says_otherwise() -> None:
     """The default looks at all nodes, however many there are."""
     cache = cache_of(*(node(f"n{i:03}").capacity(cpu="4", memory="8Gi", pods=110).obj() for i in range(200)))
-    profiles = build_profiles(load_configuration(None))
+    profiles = build_profiles(load_configuration(None, release=DEFAULT_RELEASE))
     found = attempt(profiles["default-scheduler"], cache.info(pod("p").obj()), cache.view())
     assert found.filtered is not None
     assert len(found.filtered.feasible_rows) == 200

@@ -8,6 +8,7 @@ import pytest
 from tests.support.devices import asks, claim_of, device, device_class, slice_of
 
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, VolumesAnswered
 from bayplan.core.framework.requeue import Wakeups
@@ -23,7 +24,7 @@ WAITS = "default/waits"
 
 def tried_all(wakeups: Wakeups, *objects: Object) -> Scheduler:
     """A scheduler that has tried every pod; the one that waits is parked."""
-    configuration = replace(load_configuration(None), wakeups=wakeups)
+    configuration = replace(load_configuration(None, release=DEFAULT_RELEASE), wakeups=wakeups)
     scheduler = build_scheduler(configuration, started_at=0)
     for obj in objects:
         scheduler.observe(ObjectAdded(obj), 0)

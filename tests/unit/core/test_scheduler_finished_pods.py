@@ -6,6 +6,7 @@ import pytest
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.own_settings import with_settings
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.decision import Outcome
 from bayplan.core.events import ObjectAdded, ObjectChanged, ObjectRemoved
@@ -21,7 +22,9 @@ NOW = 1_700_000_000 * SECOND
 
 def scheduler_with_node() -> Scheduler:
     safety = with_settings(UPSTREAM, {"preemption_loop_rounds": 2})
-    scheduler: Scheduler = build_scheduler(load_configuration(None, safety=safety), started_at=NOW)
+    scheduler: Scheduler = build_scheduler(
+        load_configuration(None, safety=safety, release=DEFAULT_RELEASE), started_at=NOW
+    )
     scheduler.observe(ObjectAdded(node("n").capacity(cpu="4", memory="8Gi", pods=10).obj()), NOW)
     return scheduler
 

@@ -6,6 +6,7 @@ import pytest
 from tests.support.devices import asks, claim_of, device, device_class, slice_of, taint_rule, with_claims
 
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.events import ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.core.lifecycle import PodState
@@ -21,7 +22,7 @@ ELSEWHERE = replace(RULE, spec=replace(RULE.spec, device_selector=DeviceTaintSel
 
 def rejecting(gates: str, *, count: int = 1) -> Scheduler:
     """A scheduler whose only pod asks for so many of the one device there is, which the rule taints."""
-    made = build_scheduler(load_configuration(None, gates), started_at=0)
+    made = build_scheduler(load_configuration(None, gates, release=DEFAULT_RELEASE), started_at=0)
     objects = (
         node("n1").obj(),
         device_class(),

@@ -7,6 +7,7 @@ from tests.support.decision_checks import ChoiceChecker
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Choice, Decision, Outcome, Unschedulable
@@ -25,7 +26,7 @@ class Stage:
     """A scheduler whose every choice is held against one made from scratch, and equal pods that fit nowhere."""
 
     def __init__(self) -> None:
-        configuration = load_configuration(None)
+        configuration = load_configuration(None, release=DEFAULT_RELEASE)
         self.checker = ChoiceChecker(build_profiles(configuration), rebuild_every=1)
         self.choices: list[Choice | CycleError] = []
         self.scheduler = build_scheduler(configuration, started_at=NOW, on_choice=self._chosen)

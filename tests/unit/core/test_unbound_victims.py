@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, SetCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Decision
@@ -41,7 +42,7 @@ class Patience:
 def patient_scheduler() -> Scheduler:
     profiles = {
         name: replace(profile, permit=(Patience(),))
-        for name, profile in build_profiles(load_configuration(None)).items()
+        for name, profile in build_profiles(load_configuration(None, release=DEFAULT_RELEASE)).items()
     }
     scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=NOW, gates=DEFAULT_GATES)
     scheduler.observe(ObjectAdded(node("n1").obj()), NOW)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.actions import Bind, Emit, SetCondition
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, ObjectRemoved
@@ -19,7 +20,7 @@ UID = "pod-default-p"
 
 def bound_pod() -> tuple[Scheduler, Pod]:
     """A scheduler that has asked for its only pod to be bound to its only node, which has room for one."""
-    profiles = build_profiles(load_configuration(None))
+    profiles = build_profiles(load_configuration(None, release=DEFAULT_RELEASE))
     scheduler = Scheduler(profiles, queue_order(profiles), started_at=0, gates=DEFAULT_GATES)
     waiting = pod("p").cpu("3").obj()
     waiting.metadata.generation = 1  # as every pod has that an API server stores

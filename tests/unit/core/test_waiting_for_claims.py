@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Action, Bind, SetCondition, WriteVolumes
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved, VolumesAnswered
@@ -43,7 +44,7 @@ def test_an_ephemeral_claim_is_waited_for() -> None:
     user: Pod = pod("web").claim("data").ephemeral("scratch").obj()
     named = claim("data").storage_class("disk").obj()
     ephemeral = claim("web-scratch").storage_class("disk").owner(pod("web")).obj()
-    scheduler = build_scheduler(load_configuration(None), started_at=0)
+    scheduler = build_scheduler(load_configuration(None, release=DEFAULT_RELEASE), started_at=0)
     for one in (node("n").obj(), CLASS, named, ephemeral, user):
         scheduler.observe(ObjectAdded(one), 0)
     (written,) = (action for action in actions_of(scheduler) if isinstance(action, WriteVolumes))
@@ -58,7 +59,7 @@ def test_an_ephemeral_claim_is_waited_for() -> None:
 
 def waiting_pod(configuration: dict[str, Any] | None = None) -> tuple[Scheduler, PersistentVolumeClaim]:
     """A scheduler whose only pod waits on its node for a volume to be made; the claim as it was written."""
-    scheduler = build_scheduler(load_configuration(configuration), started_at=0)
+    scheduler = build_scheduler(load_configuration(configuration, release=DEFAULT_RELEASE), started_at=0)
     named = claim("data").storage_class("disk").obj()
     for one in (node("n").obj(), CLASS, named, pod("web").claim("data").obj()):
         scheduler.observe(ObjectAdded(one), 0)
@@ -144,7 +145,7 @@ def test_a_pod_whose_volume_will_never_come_is_tried_again(
 )
 def test_a_pod_whose_volume_is_lost_is_tried_again(happens: Callable[[PersistentVolume], Event], reason: str) -> None:
     """The same of a volume that was there already, and was to be bound to the claim."""
-    scheduler = build_scheduler(load_configuration(None), started_at=0)
+    scheduler = build_scheduler(load_configuration(None, release=DEFAULT_RELEASE), started_at=0)
     free = volume("pv").storage_class("disk").obj()
     objects = (node("n").obj(), CLASS, free, claim("data").storage_class("disk").obj(), pod("web").claim("data").obj())
     for one in objects:

@@ -8,6 +8,7 @@ import pytest
 from tests.support.devices import asks, claim_of, device, device_class, slice_of, with_claims, with_condition
 
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Action, Bind, DeallocateClaim, Emit, ReleaseClaim, SetCondition, WriteVolumes
 from bayplan.core.events import ObjectAdded, ObjectChanged, ObjectRemoved, VolumesAnswered
@@ -31,7 +32,9 @@ class Waiting:
         args = [{"name": "DynamicResources", "args": {"bindingTimeout": binding_timeout}}] if binding_timeout else []
         profile = {"schedulerName": "default-scheduler", "pluginConfig": args}
         head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-        self.scheduler: Scheduler = build_scheduler(load_configuration({**head, "profiles": [profile]}), started_at=0)
+        self.scheduler: Scheduler = build_scheduler(
+            load_configuration({**head, "profiles": [profile]}, release=DEFAULT_RELEASE), started_at=0
+        )
         attached = slice_of("n1", device("d0", waits_for=["attached"], fails_on=["broken"]))
         self.pod: Pod = with_claims(pod("p").obj(), "c")
         self.claim = claim_of("c", asks("r"))

@@ -6,6 +6,7 @@ import pytest
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Bind, Emit
 from bayplan.core.events import ObjectAdded
@@ -14,7 +15,7 @@ from bayplan.model.time_units import SECOND
 from bayplan.serving.decisions import KEPT, DecisionRecorder, decisions_document, decisions_text
 from bayplan.testing.builders import node, pod
 
-CONFIGURATION = load_configuration()
+CONFIGURATION = load_configuration(release=DEFAULT_RELEASE)
 NODES = [node("a").capacity(cpu=1).obj(), node("b").capacity(cpu=4).obj()]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.serving.pod_resources import pod_resource_metrics
 from bayplan.testing.builders import pod
 
@@ -19,7 +20,7 @@ def test_one_line_for_each_pod_and_resource_as_kube_scheduler_writes_it() -> Non
     )
     name = "kube_pod_resource_request"
     default, other = 'scheduler="default-scheduler"', 'scheduler="other-scheduler"'
-    assert pod_resource_metrics([running, foreign]).splitlines() == [
+    assert pod_resource_metrics([running, foreign], DEFAULT_GATES).splitlines() == [
         f"# HELP {name} [STABLE] Resources requested by workloads on the cluster, {about}",
         f"# TYPE {name} gauge",
         f'{name}{{namespace="s-a",node="",pod="foreign",priority="0",resource="cpu",{other},unit="cores"}} 0.5',
@@ -33,16 +34,16 @@ def test_one_line_for_each_pod_and_resource_as_kube_scheduler_writes_it() -> Non
 
 def test_limits_add_up_as_requests_and_take_overhead_only_where_there_is_one() -> None:
     limited = pod("a").limit(cpu="1", memory="1Gi").overhead(cpu="250m", storage="1Gi").obj()
-    lines = values(pod_resource_metrics([limited]))
+    lines = values(pod_resource_metrics([limited], DEFAULT_GATES))
     limits = [line.rpartition(" ")[2] for line in lines if line.startswith("kube_pod_resource_limit")]
     assert limits == ["1.25", "1.073741824e+09"]
 
 
 def test_no_pods_no_text() -> None:
-    assert pod_resource_metrics([]) == ""
-    assert pod_resource_metrics([pod("over").cpu(1).node("n1").phase("Succeeded").obj()]) == ""
+    assert pod_resource_metrics([], DEFAULT_GATES) == ""
+    assert pod_resource_metrics([pod("over").cpu(1).node("n1").phase("Succeeded").obj()], DEFAULT_GATES) == ""
 
 
 def test_odd_names_are_escaped() -> None:
-    (line,) = values(pod_resource_metrics([pod("a").cpu(1).scheduler('say "hi"').obj()]))
+    (line,) = values(pod_resource_metrics([pod("a").cpu(1).scheduler('say "hi"').obj()], DEFAULT_GATES))
     assert r'scheduler="say \"hi\""' in line

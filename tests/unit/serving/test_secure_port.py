@@ -15,6 +15,7 @@ from bayplan.apiserver.http.requests import Answer
 from bayplan.apiserver.http.server import listening_socket
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.events import ObjectAdded
 from bayplan.serving.access import AccessControl
@@ -42,7 +43,7 @@ class _Counted:
 
 
 def _pages() -> dict[str, Page]:
-    configuration = load_configuration()
+    configuration = load_configuration(release=DEFAULT_RELEASE)
     recorder = DecisionRecorder(build_profiles(configuration))
     scheduler = build_scheduler(configuration, started_at=0, on_choice=recorder.chose)
     for obj in (node("n1").capacity(cpu=1).obj(), pod("big").cpu(9).obj()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.meta import Condition
@@ -66,7 +67,9 @@ def test_workloads_that_others_make_are_not_scaled() -> None:
 
 def _queued(state: PodState, backoff_second: int | None = None) -> Digest:
     made = pod("web").obj()
-    queued = QueuedPod(made, Cache().info(made), 1, 100 * SECOND, state=state, backoff_second=backoff_second)
+    queued = QueuedPod(
+        made, Cache(gates=DEFAULT_GATES).info(made), 1, 100 * SECOND, state=state, backoff_second=backoff_second
+    )
     return queued_digest(queued)
 
 

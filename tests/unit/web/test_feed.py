@@ -9,6 +9,7 @@ from typing import Any
 from tests.support.dashboard import Served, node, open_page, pod, served
 
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.testing import builders
@@ -146,7 +147,7 @@ def test_nothing_follows_the_storage_when_nobody_looks() -> None:
 def test_the_queue_moves_without_any_write() -> None:
     cluster = served()
     waiting = builders.pod("web").obj()
-    queued = QueuedPod(waiting, Cache().info(waiting), 1, 0, state=PodState.ACTIVE)
+    queued = QueuedPod(waiting, Cache(gates=DEFAULT_GATES).info(waiting), 1, 0, state=PodState.ACTIVE)
 
     async def look() -> None:
         async with open_page(cluster.feed) as messages:

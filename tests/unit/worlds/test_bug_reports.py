@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from bayplan.cli.main import cli
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.cache import Cache
 from bayplan.core.events import ObjectAdded, ObjectRemoved
@@ -34,11 +35,11 @@ class Log:
 
 def reports(folder: Path) -> tuple[BugReports, Log]:
     log = Log()
-    return BugReports(log, head_of(load_configuration(None), None, ""), folder), log
+    return BugReports(log, head_of(load_configuration(None, release=DEFAULT_RELEASE), None, ""), folder), log
 
 
 def guarded(bugs: BugReports) -> GuardedScheduler:
-    return bugs.guard(build_scheduler(load_configuration(None), started_at=0), started_at=0)
+    return bugs.guard(build_scheduler(load_configuration(None, release=DEFAULT_RELEASE), started_at=0), started_at=0)
 
 
 def raised(message: str) -> ValueError:

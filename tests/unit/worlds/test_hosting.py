@@ -15,6 +15,7 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.core.cache import Cache
 from bayplan.core.deciding import Decider
@@ -31,8 +32,10 @@ from bayplan.worlds.simulated import SimulatedWorld
 
 @contextmanager
 def surviving_cluster(folder: Path) -> Iterator[tuple[LiveCluster, BugReports]]:
-    bugs = BugReports(lambda *_, **__: None, head_of(load_configuration(None), None, ""), folder / "bugs")
-    hosting = Hosting(token="t", speed=100.0, bugs=bugs)
+    bugs = BugReports(
+        lambda *_, **__: None, head_of(load_configuration(None, release=DEFAULT_RELEASE), None, ""), folder / "bugs"
+    )
+    hosting = Hosting(token="t", configuration=load_configuration(release=DEFAULT_RELEASE), speed=100.0, bugs=bugs)
     running = LiveCluster(hosting, 2, folder)
     try:
         yield running, bugs
@@ -139,7 +142,12 @@ def test_a_request_that_raises_is_refused_and_harms_no_other(tmp_path: Path, mon
 
 def test_a_cluster_that_cannot_start_gives_its_state_back(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        hosting = Hosting(token="t", port=taken.getsockname()[1], state=tmp_path / "state")
+        hosting = Hosting(
+            token="t",
+            configuration=load_configuration(release=DEFAULT_RELEASE),
+            port=taken.getsockname()[1],
+            state=tmp_path / "state",
+        )
         with pytest.raises(Exception, match="in use") as kept:
             HostedCluster(hosting)
     StateFile(tmp_path / "state").close()
@@ -159,7 +167,7 @@ def test_a_state_file_whose_documents_make_no_sense_is_refused(tmp_path: Path) -
     storage.add("pods", pod)
     state.close()
     with pytest.raises(InvalidState, match="damaged"):
-        HostedCluster(Hosting(token="t", state=path))
+        HostedCluster(Hosting(token="t", configuration=load_configuration(release=DEFAULT_RELEASE), state=path))
 
 
 def test_a_pod_ends_as_its_command_says(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from bayplan.apiserver.housekeeping.events import EVENTS
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import PODS
 from bayplan.apiserver.storage.storage import Storage
+from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.model import selectors
 from bayplan.model.time_units import SECOND
 from bayplan.store.deleting import DeleteOptions
@@ -97,8 +99,10 @@ def test_nothing_is_kept_of_pods_that_are_gone(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(hosting, "Storage", partial(Storage, log_capacity=100))
     clock = _Clock()
     monkeypatch.setattr(hosting, "Clock", partial(Clock, clock.time_ns))
-    how = Hosting(token="t", speed=100.0, events_max=EVENTS_MAX)
-    cluster = HostedCluster(how, plain_nodes(3, clock.now))
+    how = Hosting(
+        token="t", configuration=load_configuration(release=DEFAULT_RELEASE), speed=100.0, events_max=EVENTS_MAX
+    )
+    cluster = HostedCluster(how, plain_nodes(3, clock.now, release=DEFAULT_RELEASE))
     cluster._listening.close()
     churn = _Churn(clock, cluster)
     churn.go_on(200)
@@ -111,7 +115,15 @@ def test_nothing_is_kept_of_pods_that_are_gone(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_events_expire_without_controllers_too() -> None:
-    cluster = HostedCluster(Hosting(token="t", with_controllers=False, with_scheduler=False, event_ttl_ns=1))
+    cluster = HostedCluster(
+        Hosting(
+            token="t",
+            configuration=load_configuration(release=DEFAULT_RELEASE),
+            with_controllers=False,
+            with_scheduler=False,
+            event_ttl_ns=1,
+        )
+    )
 
     async def play() -> None:
         running = asyncio.ensure_future(cluster.run())

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from tests.support.node_pools import pool
 
+from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.testing import LiveCluster
 from bayplan.worlds.hosting import Hosting
 
@@ -17,7 +19,16 @@ def wanted() -> dict[str, object]:
 
 
 def test_a_pod_gets_a_node_of_its_pool(tmp_path: Path) -> None:
-    running = LiveCluster(Hosting(token="t", speed=100.0, node_pools=[pool("a", start_time="1s")]), 0, tmp_path)
+    running = LiveCluster(
+        Hosting(
+            token="t",
+            configuration=load_configuration(release=DEFAULT_RELEASE),
+            speed=100.0,
+            node_pools=[pool("a", start_time="1s")],
+        ),
+        0,
+        tmp_path,
+    )
     try:
         running.apply(wanted())
         running.wait_until("pod/p running", timeout=30)

@@ -15,6 +15,7 @@ from bayplan.client.contract import ApiClient, LostError, Response, Stream
 from bayplan.client.watched_kinds import kinds_to_watch, watched_kind
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Action, Bind
 from bayplan.core.decision import Decision, Outcome
@@ -242,7 +243,7 @@ class Running:
     def __init__(self, api: LiveCluster, client: ApiClient) -> None:
         self.api = api
         self.troubles: list[str] = []
-        clock, configuration = SystemClock(), load_configuration()
+        clock, configuration = SystemClock(), load_configuration(release=DEFAULT_RELEASE)
         scheduler = build_scheduler(configuration, started_at=clock())
         kinds = kinds_to_watch(configuration)
         self.world = LiveWorld(scheduler, client, kinds, clock=clock, on_trouble=self.troubles.append)
@@ -374,7 +375,9 @@ def test_a_server_that_refuses_everything_while_it_starts_is_asked_again() -> No
         api.apply(budget("budget").manifest().dict())
         running = Running(api, client)
         async with running.at_work():
-            await until(lambda: len(running.troubles) == len(kinds_to_watch(load_configuration(None))))
+            await until(
+                lambda: len(running.troubles) == len(kinds_to_watch(load_configuration(None, release=DEFAULT_RELEASE)))
+            )
             client.forbidden = ""
             await until(lambda: running.world.is_synced)
             assert "default/budget" in running.world.objects("PodDisruptionBudget")

@@ -22,6 +22,7 @@ from bayplan.client.extenders import bind_by_extender, connect_extenders
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.testing import LiveCluster, cluster
 from bayplan.worlds.extender_journal import JournaledExtender
@@ -44,7 +45,7 @@ class Running:
             "kind": "KubeSchedulerConfiguration",
             "extenders": [extender],
         }
-        self._configuration = load_configuration(self._file)
+        self._configuration = load_configuration(self._file, release=DEFAULT_RELEASE)
         self._stop = Event()
         self.longest_pause_s = 0.0
         self._thread = Thread(target=lambda: asyncio.run(self._run(self._configuration)), daemon=True)

@@ -10,6 +10,7 @@ import pytest
 
 from bayplan.cli.main import run
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Bind
 from bayplan.core.events import BindAnswered, Event, ObjectAdded, ObjectChanged
@@ -31,7 +32,7 @@ def open_journal(path: Path | str, files_max: int = 100, troubles: list[str] | N
 
 def live(journal: LiveJournal, pods: int = 12) -> None:
     """A scheduler that binds one pod after the other, and is watched by the journal."""
-    scheduler = build_scheduler(load_configuration(), started_at=STARTED_AT)
+    scheduler = build_scheduler(load_configuration(release=DEFAULT_RELEASE), started_at=STARTED_AT)
     for step, event in enumerate(_events(pods)):
         now = STARTED_AT + step * SECOND
         scheduler.observe(event, now)

@@ -9,6 +9,7 @@ from tests.support.checkers import check_always
 from tests.support.shadow_stage import VirtualShadow
 
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.events import ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
@@ -26,7 +27,7 @@ class Stage:
     """What the watch shows, step by step."""
 
     def __init__(self, *things: Builder[Any]) -> None:
-        self.beside = VirtualShadow(load_configuration(None), NOW)
+        self.beside = VirtualShadow(load_configuration(None, release=DEFAULT_RELEASE), NOW)
         self.now = NOW
         self.pods: dict[str, Pod] = {}
         for thing in things:

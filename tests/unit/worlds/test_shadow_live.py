@@ -25,6 +25,7 @@ from bayplan.client.http import HttpClient
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.testing import cluster
 from bayplan.testing.live_cluster import LiveCluster
@@ -116,7 +117,7 @@ def shadowed(config: dict[str, Any] | None = None) -> Iterator[tuple[LiveCluster
         for name, value in (("low", 10), ("high", 1000)):
             kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
             running.apply({**kind, "metadata": {"name": name}, "value": value})
-        beside = ShadowThread(running.kubeconfig, load_configuration(config))
+        beside = ShadowThread(running.kubeconfig, load_configuration(config, release=DEFAULT_RELEASE))
         try:
             beside.start()
             yield running, beside

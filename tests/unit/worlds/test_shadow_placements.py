@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.events import ObjectAdded, ObjectChanged
 from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.pod import Pod
@@ -18,7 +19,7 @@ class Stage:
 
     def __init__(self) -> None:
         self.findings = Findings()
-        self._judge = Judge(build_profiles(load_configuration(None)), DEFAULT_GATES)
+        self._judge = Judge(build_profiles(load_configuration(None, release=DEFAULT_RELEASE)), DEFAULT_GATES)
         self.placements = Placements(self._judge, self.findings)
         for name, cpu in (("a", "4"), ("b", "3")):
             self._judge.observe(ObjectAdded(node(name).capacity(cpu=cpu).obj()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.support.api_server import Api
 
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.testing import builders as make
 from bayplan.worlds.bootstrap import create
 from bayplan.worlds.starting_nodes import documents_of, plain_nodes
@@ -11,7 +12,7 @@ from bayplan.worlds.starting_nodes import documents_of, plain_nodes
 
 def test_plain_nodes_are_ready_and_spread_over_zones() -> None:
     api = Api()
-    for document in plain_nodes(4, api.now):
+    for document in plain_nodes(4, api.now, release=DEFAULT_RELEASE):
         create(api.registry, document, api.now)
     nodes = api.get("/api/v1/nodes")["items"]
     assert [node["metadata"]["labels"]["topology.kubernetes.io/zone"] for node in nodes] == [
@@ -28,7 +29,7 @@ def test_plain_nodes_are_ready_and_spread_over_zones() -> None:
 
 def test_described_nodes_keep_what_they_have() -> None:
     node = make.node("big").capacity(cpu="64").taint("dedicated", "gpu").label("pool", "x").obj()
-    (document,) = documents_of([node], 0)
+    (document,) = documents_of([node], 0, release=DEFAULT_RELEASE)
     assert document["status"]["allocatable"]["cpu"] == "64"
     assert document["spec"]["taints"][0]["key"] == "dedicated"
     assert document["metadata"]["labels"]["pool"] == "x"

@@ -23,6 +23,7 @@ from bayplan.analysis.bench.workloads import Workload
 from bayplan.analysis.placement import Placer
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.cache import Cache
 from bayplan.model.pod import Pod
 
@@ -91,7 +92,9 @@ def decide_all(
 
     The time of a decision includes what happened to the cluster just before it.
     """
-    placer = Placer(cache, build_profiles(load_configuration(None)), keeps_ties=False, tries_gated=True)
+    placer = Placer(
+        cache, build_profiles(load_configuration(None, release=DEFAULT_RELEASE)), keeps_ties=False, tries_gated=True
+    )
     nanoseconds = np.zeros(len(pods), dtype=np.int64)
     placed = preempted = 0
     clock = time.perf_counter_ns

@@ -34,7 +34,7 @@ from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.turns import in_thread
 from bayplan.apiserver.schema.versions import serving
-from bayplan.config.releases import DEFAULT_RELEASE, KubernetesRelease
+from bayplan.config.releases import KubernetesRelease
 from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
 
 #: A path may begin with this and the token.
@@ -68,7 +68,7 @@ class Application:
         token: str,
         clock: Callable[[], int],
         address: str,
-        release: KubernetesRelease = DEFAULT_RELEASE,
+        release: KubernetesRelease,
         *,
         with_metrics: bool = False,
     ) -> None:

@@ -153,7 +153,7 @@ _BY_PLURAL = {(resource.group, resource.version, resource.plural): resource for 
 _BY_KIND = {(resource.api_version, resource.kind): resource for resource in _ALL}
 
 
-def resources_with(gates: Collection[str], version: str = FIRST) -> tuple[Resource, ...]:
+def resources_with(gates: Collection[str], version: str) -> tuple[Resource, ...]:
     """What a server of that version serves where these feature gates are on."""
     known = {"", *later_than_first(version)}
     served = (each for each in _ALL if each.since in known and (not each.gate or each.gate in gates))
@@ -167,4 +167,4 @@ def _without(resource: Resource, left_out: Collection[Subresource]) -> Resource:
     return msgspec.structs.replace(resource, subresources=served)
 
 
-RESOURCES = resources_with(())
+RESOURCES = resources_with((), FIRST)

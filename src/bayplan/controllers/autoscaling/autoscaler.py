@@ -23,7 +23,7 @@ from bayplan.controllers.autoscaling.scale_up import scale_up
 from bayplan.controllers.autoscaling.settings import ScaledPool, Settings
 from bayplan.controllers.budgets.evicting import is_daemon, is_mirror
 from bayplan.controllers.timers import earliest
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.profile import Profile
 from bayplan.model.kinds import ALL_KINDS
 from bayplan.model.node import Node, Taint
@@ -70,7 +70,7 @@ class AutoscalerController:
         profiles: Mapping[str, Profile],
         start_ns: Callable[[int], int],
         random: Random,
-        gates: FeatureGates = DEFAULT_GATES,
+        gates: FeatureGates,
     ) -> None:
         self._settings = Settings.of(AutoscalerSpec())
         self._random = random

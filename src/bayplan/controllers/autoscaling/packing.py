@@ -15,6 +15,7 @@ from bayplan.controllers.autoscaling.picture import Picture
 from bayplan.controllers.autoscaling.settings import ScaledPool
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.verdict import CycleError
 from bayplan.model.pod import Pod
 
@@ -51,7 +52,7 @@ def grouped(picture: Picture, pods: Sequence[Pod]) -> list[list[Pod]]:
 
 def amounts_of(pods: Sequence[Pod]) -> tuple[int, int]:
     """Milli-CPUs and bytes that they request together."""
-    requests = [pod_requests(pod).asked for pod in pods]
+    requests = [pod_requests(pod, DEFAULT_GATES).asked for pod in pods]
     return sum(each.get(CPU_NAME, 0) for each in requests), sum(each.get(MEMORY_NAME, 0) for each in requests)
 
 

@@ -15,7 +15,7 @@ from bayplan.controllers.workloads.daemon_placement import DaemonPlaces, daemon_
 from bayplan.controllers.workloads.pods_from_templates import Stamp
 from bayplan.core.cache import Cache
 from bayplan.core.failure_handling import UNSCHEDULABLE
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.filtering import filter_pod
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
@@ -39,7 +39,7 @@ Change = tuple[Object, bool]
 class Picture:
     """What is known of the cluster."""
 
-    def __init__(self, profiles: Mapping[str, Profile], gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], gates: FeatureGates) -> None:
         """`profiles` of the scheduler whose filters are asked; pods of other schedulers are asked of the first."""
         self._profiles = profiles
         self._cache = Cache(gates)

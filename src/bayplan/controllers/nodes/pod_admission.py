@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from bayplan.controllers.workloads.daemon_placement import DaemonPlaces
 from bayplan.core.columns.resources import PODS_NAME, allocatable_amounts, pod_requests
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.node_affinity import REASON_POD
 from bayplan.core.plugins.node_ports import NO_FREE_PORTS
 from bayplan.core.plugins.taint_toleration import REASON
@@ -57,10 +58,10 @@ def _lacking(pod: Pod, node: Node, others: Sequence[Pod]) -> Iterator[PodRejecti
     amounts, pods_max = allocatable_amounts(node.status.allocatable)
     if len(others) + 1 > pods_max:
         yield _insufficient(PODS_NAME, 1, len(others), pods_max)
-    for resource, asked in pod_requests(pod).asked.items():
+    for resource, asked in pod_requests(pod, DEFAULT_GATES).asked.items():
         # Resources that a node does not know are somebody else's to count.
         known = resource in amounts or "/" not in resource
-        used = sum(pod_requests(other).asked.get(resource, 0) for other in others)
+        used = sum(pod_requests(other, DEFAULT_GATES).asked.get(resource, 0) for other in others)
         if asked and known and used + asked > amounts.get(resource, 0):
             yield _insufficient(resource, asked, used, amounts.get(resource, 0))
 

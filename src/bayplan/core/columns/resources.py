@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
 from bayplan.core.columns.vocabulary import Vocabulary
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.release import Release
 from bayplan.model.conditions import find_condition
 from bayplan.model.meta import RawQuantity
@@ -111,7 +111,7 @@ class PodRequests(Struct, frozen=True):
         return self.asked, self.used, self.nonzero_cpu_milli, self.nonzero_memory_bytes, self.scored
 
 
-def pod_requests(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> PodRequests:
+def pod_requests(pod: Pod, gates: FeatureGates) -> PodRequests:
     """The requests of `pod`, for every reader at once."""
     if status_agrees(pod, gates.release):
         return requests_of_spec(pod.spec, gates)

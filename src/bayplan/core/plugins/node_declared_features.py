@@ -13,7 +13,7 @@ import numpy as np
 
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.contract import (
     SKIP,
     PreFiltered,
@@ -46,7 +46,7 @@ class NodeDeclaredFeatures:
     sign_pod = staticmethod(sign_constraints)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
-    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, gates: FeatureGates) -> None:
         self._is_on = gates.node_declared_features
 
     def concerns(self, pod: PodInfo) -> bool:

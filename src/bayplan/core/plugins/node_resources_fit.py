@@ -38,7 +38,7 @@ from bayplan.core.columns.resources import (
     is_extended_resource,
 )
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,
@@ -138,7 +138,7 @@ class NodeResourcesFit:
     sees_counts_only: ClassVar[bool] = True
     follows_requests: ClassVar[bool] = True
 
-    def __init__(self, args: NodeResourcesFitArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, args: NodeResourcesFitArgs | None = None, *, gates: FeatureGates) -> None:
         self.args = args or NodeResourcesFitArgs()
         self._gates = gates
         strategy = self.args.scoring_strategy

@@ -21,7 +21,7 @@ import numpy as np
 from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.columns.volume_users import attachable_count, is_doubtful
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.contract import (
     SKIP,
     PreFiltered,
@@ -111,7 +111,7 @@ class NodeVolumeLimits:
     )
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 
-    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, gates: FeatureGates) -> None:
         self._needs_drivers = gates.volume_limit_scaling
 
     def concerns(self, pod: PodInfo) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.nodes import NodeTable, TaintSet
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.contract import Reads, default_normalize
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.speed_hints import OtherNodes, sign_constraints
@@ -43,7 +43,7 @@ class TaintToleration:
     sign_pod = staticmethod(sign_constraints)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
-    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, gates: FeatureGates) -> None:
         self._compares = gates.taint_toleration_comparison_operators
 
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:

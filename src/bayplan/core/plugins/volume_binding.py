@@ -20,7 +20,7 @@ from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, RowArray,
 from bayplan.core.columns.node_selectors import compile_terms, match_some
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import VolumeBindingArgs
 from bayplan.core.framework.contract import (
     SKIP,
@@ -138,7 +138,7 @@ class VolumeBinding:
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 
-    def __init__(self, args: VolumeBindingArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, args: VolumeBindingArgs | None = None, *, gates: FeatureGates) -> None:
         self.args = args or VolumeBindingArgs()
         self._scores_capacity = gates.storage_capacity_scoring
         self._by_utilization = scores_by_utilization(self.args.shape)

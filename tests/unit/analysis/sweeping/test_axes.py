@@ -8,6 +8,7 @@ import pytest
 
 from bayplan.analysis.sweeping.axes import Axis, label_of, read_axes, with_setting
 from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.model.errors import InvalidObject
 
 
@@ -54,9 +55,14 @@ def test_all_faults_are_told_at_once() -> None:
 
 
 def test_a_field_of_a_configuration() -> None:
-    assert load_configuration(with_setting(None, "config.podInitialBackoffSeconds", 7)).pod_initial_backoff_seconds == 7
+    assert (
+        load_configuration(
+            with_setting(None, "config.podInitialBackoffSeconds", 7), release=DEFAULT_RELEASE
+        ).pod_initial_backoff_seconds
+        == 7
+    )
     changed = with_setting(None, "config.profiles[0].percentageOfNodesToScore", 30)
-    assert load_configuration(changed).profiles[0].percentage_of_nodes_to_score == 30
+    assert load_configuration(changed, release=DEFAULT_RELEASE).profiles[0].percentage_of_nodes_to_score == 30
 
 
 def test_a_weight_in_every_profile() -> None:
@@ -66,8 +72,11 @@ def test_a_weight_in_every_profile() -> None:
         "profiles": [{"schedulerName": "a"}, {"schedulerName": "b"}],
     }
     changed = with_setting(with_setting(two, "weight.ImageLocality", 3), "weight.ImageLocality", 7)
-    assert [profile.score_weights["ImageLocality"] for profile in load_configuration(changed).profiles] == [7, 7]
-    off = load_configuration(with_setting(two, "weight.ImageLocality", 0))
+    assert [
+        profile.score_weights["ImageLocality"]
+        for profile in load_configuration(changed, release=DEFAULT_RELEASE).profiles
+    ] == [7, 7]
+    off = load_configuration(with_setting(two, "weight.ImageLocality", 0), release=DEFAULT_RELEASE)
     assert all("ImageLocality" not in profile.score_weights for profile in off.profiles)
     assert two["profiles"] == [{"schedulerName": "a"}, {"schedulerName": "b"}]  # nothing is changed in place
 
@@ -75,7 +84,7 @@ def test_a_weight_in_every_profile() -> None:
 def test_an_argument_of_a_plugin() -> None:
     once = with_setting(None, "args.NodeResourcesFit.scoringStrategy.type", "MostAllocated")
     both = with_setting(once, "args.NodeResourcesFit.ignoredResources", ["a.b/c"])
-    args = load_configuration(both).profiles[0].args["NodeResourcesFit"]
+    args = load_configuration(both, release=DEFAULT_RELEASE).profiles[0].args["NodeResourcesFit"]
     assert args.scoring_strategy.type == "MostAllocated"
     assert list(args.ignored_resources) == ["a.b/c"]
 

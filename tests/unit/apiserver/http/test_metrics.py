@@ -6,6 +6,7 @@ import pytest
 from tests.support.api_server import PODS, Api, pod
 
 from bayplan.apiserver.http.application import Application
+from bayplan.config.releases import DEFAULT_RELEASE
 
 METRICS = "/apis/metrics.k8s.io/v1beta1"
 
@@ -13,7 +14,9 @@ METRICS = "/apis/metrics.k8s.io/v1beta1"
 @pytest.fixture
 def api() -> Api:
     made = Api()
-    made.application = Application(made.registry, "secret", lambda: made.now, "127.0.0.1:8080", with_metrics=True)
+    made.application = Application(
+        made.registry, "secret", lambda: made.now, "127.0.0.1:8080", with_metrics=True, release=DEFAULT_RELEASE
+    )
     for name in ("n1", "n2"):
         made.post("/api/v1/nodes", {"metadata": {"name": name}})
     for name, cpu in (("a", "250m"), ("b", "1")):

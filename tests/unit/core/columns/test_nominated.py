@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.testing.builders import node, pod
 
 
@@ -14,7 +15,7 @@ def rows_of(cache: Cache) -> list[tuple[str, str]]:
 
 
 def test_arrays_follow_nominations() -> None:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     for name in ("n1", "n2"):
         cache.add_node(node(name).obj())
     for name, where in (("a", "n2"), ("b", "n1"), ("c", "n2")):
@@ -27,7 +28,7 @@ def test_arrays_follow_nominations() -> None:
 
 
 def test_arrays_follow_nodes_that_come_and_go() -> None:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     cache.nominate(pod("a").obj(), "n1")
     assert rows_of(cache) == []
     cache.add_node(node("n1").obj())
@@ -41,7 +42,7 @@ def test_arrays_follow_nodes_that_come_and_go() -> None:
 
 def test_arrays_that_follow_are_those_that_are_made_anew() -> None:
     draw = Random(1)
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     for name in ("n0", "n1", "n2"):
         cache.add_node(node(name).obj())
     nominated: dict[str, str] = {}

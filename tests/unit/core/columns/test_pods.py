@@ -7,6 +7,7 @@ from tests.support.caches import cache_of
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import NOT_STARTED
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.meta import OwnerReference
 from bayplan.model.pod import ContainerStatus, Pod, ReportedResources
 from bayplan.model.structs import replace
@@ -53,7 +54,7 @@ BEFORE = {
 
 
 def cache_with_node(own_schedulers: frozenset[str] | None = None) -> Cache:
-    cache = Cache(own_schedulers=own_schedulers)
+    cache = Cache(own_schedulers=own_schedulers, gates=DEFAULT_GATES)
     cache.add(node("n").capacity(cpu="8", memory="8Gi", pods=10).obj())
     return cache
 

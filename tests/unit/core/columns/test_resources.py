@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +23,7 @@ from bayplan.core.columns.resources import (
     is_scalar_resource,
     pod_requests,
 )
-from bayplan.core.feature_gates import FeatureGates
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.release import V1_36, V1_37, Release
 from bayplan.model.meta import Condition, RawQuantity
 from bayplan.model.pod import (
@@ -195,7 +196,7 @@ def test_allocatable_keeps_what_counts_and_tells_the_allowed_pods_apart() -> Non
     ],
 )
 def test_cpu_of_a_pod(pod: Pod, cpu_milli: int) -> None:
-    requests = pod_requests(pod)
+    requests = pod_requests(pod, gates=DEFAULT_GATES)
     assert requests.asked == {"cpu": cpu_milli}
     assert requests.used == requests.asked
 
@@ -205,11 +206,11 @@ def test_each_resource_takes_its_maximum_on_its_own() -> None:
         container({"cpu": "1", "memory": "10"}),
         init_containers=[container({"cpu": "2", "memory": "5", "example.com/x": "1"})],
     )
-    assert pod_requests(pod).asked == {"cpu": 2000, "memory": 10, "example.com/x": 1}
+    assert pod_requests(pod, gates=DEFAULT_GATES).asked == {"cpu": 2000, "memory": 10, "example.com/x": 1}
 
 
 def test_a_pod_without_requests_asks_for_nothing_and_is_scored_with_defaults() -> None:
-    requests = pod_requests(pod_of(container(), container()))
+    requests = pod_requests(pod_of(container(), container()), gates=DEFAULT_GATES)
     assert requests.asked == {}
     assert requests.used is requests.asked
     assert requests.scored == {"cpu": 200, "memory": 2 * DEFAULT_MEMORY}
@@ -217,7 +218,7 @@ def test_a_pod_without_requests_asks_for_nothing_and_is_scored_with_defaults() -
 
 
 def test_an_explicit_zero_gets_no_default_and_stays_visible() -> None:
-    requests = pod_requests(pod_of(container({"cpu": 0, "memory": "0", "nvidia.com/gpu": "0"})))
+    requests = pod_requests(pod_of(container({"cpu": 0, "memory": "0", "nvidia.com/gpu": "0"})), gates=DEFAULT_GATES)
     assert requests.asked == {"cpu": 0, "memory": 0, "nvidia.com/gpu": 0}
     assert requests.scored == requests.asked
     assert (requests.nonzero_cpu_milli, requests.nonzero_memory_bytes) == (0, 0)
@@ -225,16 +226,16 @@ def test_an_explicit_zero_gets_no_default_and_stays_visible() -> None:
 
 def test_defaults_hold_for_each_container_and_init_container() -> None:
     pod = pod_of(container({"cpu": "30m"}), container({"memory": "1Mi"}), init_containers=[container()])
-    requests = pod_requests(pod)
+    requests = pod_requests(pod, gates=DEFAULT_GATES)
     assert requests.asked == {"cpu": 30, "memory": MEBI}
     assert requests.scored == {"cpu": 130, "memory": DEFAULT_MEMORY + MEBI}
-    assert pod_requests(pod_of(init_containers=[container(), container()])).scored["cpu"] == 100
+    assert pod_requests(pod_of(init_containers=[container(), container()]), gates=DEFAULT_GATES).scored["cpu"] == 100
     sidecars = [container(sidecar=True), container(sidecar=True)]
-    assert pod_requests(pod_of(container(), init_containers=sidecars)).nonzero_cpu_milli == 300
+    assert pod_requests(pod_of(container(), init_containers=sidecars), gates=DEFAULT_GATES).nonzero_cpu_milli == 300
 
 
 def test_defaults_come_before_overhead() -> None:
-    requests = pod_requests(pod_of(container(), overhead={"cpu": "10m", "memory": 5}))
+    requests = pod_requests(pod_of(container(), overhead={"cpu": "10m", "memory": 5}), gates=DEFAULT_GATES)
     assert requests.asked == {"cpu": 10, "memory": 5}
     assert requests.scored == {"cpu": 110, "memory": DEFAULT_MEMORY + 5}
     assert requests.nonzero_cpu_milli == 110
@@ -242,11 +243,11 @@ def test_defaults_come_before_overhead() -> None:
 
 def test_resources_that_do_not_count_are_dropped() -> None:
     odd: Requests = {"pods": "1", "storage": "5Gi", "gpu": 1}
-    assert pod_requests(pod_of(container(odd), overhead=odd)).asked == {}
+    assert pod_requests(pod_of(container(odd), overhead=odd), gates=DEFAULT_GATES).asked == {}
 
 
 def test_pods_of_one_template_share_their_requests() -> None:
-    first, second = (pod_requests(pod_of(container({"cpu": "731m"}))) for _ in range(2))
+    first, second = (pod_requests(pod_of(container({"cpu": "731m"})), gates=DEFAULT_GATES) for _ in range(2))
     assert first is second
 
 
@@ -261,11 +262,11 @@ def test_pod_level_requests_replace_only_the_supported_resources() -> None:
         ),
     )
     expected = {"cpu": 1000, "ephemeral-storage": 7, "example.com/x": 1, "hugepages-2Mi": 4 * MEBI}
-    assert pod_requests(pod).asked == expected
+    assert pod_requests(pod, gates=DEFAULT_GATES).asked == expected
 
 
 def test_the_score_does_not_see_pod_level_requests() -> None:
-    requests = pod_requests(pod_of(container({"memory": 10}), resources=level(cpu="4", memory=99)))
+    requests = pod_requests(pod_of(container({"memory": 10}), resources=level(cpu="4", memory=99)), gates=DEFAULT_GATES)
     assert requests.asked == {"memory": 99, "cpu": 4000}
     assert requests.scored == {"memory": 10, "cpu": 100}
     assert (requests.nonzero_cpu_milli, requests.nonzero_memory_bytes) == (4000, 99)
@@ -284,7 +285,7 @@ def test_with_pod_level_requests_a_default_needs_a_resource_nobody_mentions(
     containers: list[Requests], overhead: dict[str, RawQuantity], memory_bytes: int
 ) -> None:
     pod = pod_of(*[container(requests) for requests in containers], resources=level(cpu="1"), overhead=overhead)
-    requests = pod_requests(pod)
+    requests = pod_requests(pod, gates=DEFAULT_GATES)
     assert (requests.nonzero_cpu_milli, requests.nonzero_memory_bytes) == (1000, memory_bytes)
 
 
@@ -294,13 +295,13 @@ def test_pod_level_requests_of_unsupported_resources_alone_leave_the_defaults_ar
         container(),
         resources=ResourceRequirements(requests={"ephemeral-storage": 1}),
     )
-    assert pod_requests(pod).nonzero_memory_bytes == DEFAULT_MEMORY + 5
+    assert pod_requests(pod, gates=DEFAULT_GATES).nonzero_memory_bytes == DEFAULT_MEMORY + 5
 
 
 def test_pod_level_limits_alone_are_no_requests() -> None:
     pod = pod_of(container(), resources=ResourceRequirements(limits={"cpu": "8"}))
-    assert pod_requests(pod).asked == {}
-    assert pod_requests(pod).nonzero_cpu_milli == 100
+    assert pod_requests(pod, gates=DEFAULT_GATES).asked == {}
+    assert pod_requests(pod, gates=DEFAULT_GATES).nonzero_cpu_milli == 100
 
 
 # ---------------------------------------------------------------- resize in place
@@ -339,7 +340,7 @@ def test_a_resize_counts_for_what_is_used_only(
 ) -> None:
     statuses = [container_status(actual, allocated)]
     pod = pod_of(container({"cpu": "1"}), status={"conditions": conditions, "container_statuses": statuses})
-    requests = pod_requests(pod)
+    requests = pod_requests(pod, gates=DEFAULT_GATES)
     assert requests.asked == {"cpu": 1000}
     assert requests.used == {"cpu": used_milli}
     assert requests.nonzero_cpu_milli == used_milli
@@ -349,14 +350,18 @@ def test_a_resize_counts_for_what_is_used_only(
 def test_sidecars_are_resized_and_ordinary_init_containers_are_not() -> None:
     status = {"init_container_statuses": [container_status({"cpu": "5"}, name="i")]}
     sidecar = container({"cpu": "1"}, name="i", sidecar=True)
-    assert pod_requests(pod_of(container(), init_containers=[sidecar], status=status)).used == {"cpu": 5000}
+    assert pod_requests(pod_of(container(), init_containers=[sidecar], status=status), gates=DEFAULT_GATES).used == {
+        "cpu": 5000
+    }
     ordinary = container({"cpu": "1"}, name="i")
-    assert pod_requests(pod_of(container(), init_containers=[ordinary], status=status)).used == {"cpu": 1000}
+    assert pod_requests(pod_of(container(), init_containers=[ordinary], status=status), gates=DEFAULT_GATES).used == {
+        "cpu": 1000
+    }
 
 
 def test_a_request_known_only_to_the_status_disarms_its_default() -> None:
     pod = pod_of(container({"cpu": "1"}), status={"container_statuses": [container_status({"memory": 5})]})
-    requests = pod_requests(pod)
+    requests = pod_requests(pod, gates=DEFAULT_GATES)
     assert requests.used == {"cpu": 1000, "memory": 5}
     assert requests.nonzero_memory_bytes == 5
     assert requests.scored["memory"] == DEFAULT_MEMORY
@@ -379,20 +384,25 @@ def test_pod_level_requests_are_resized_likewise(
     used_milli: int,
 ) -> None:
     status = {"conditions": conditions, "resources": actual, "allocated_resources": allocated}
-    requests = pod_requests(pod_of(container({"cpu": "4"}), resources=level(cpu="1"), status=status))
+    requests = pod_requests(
+        pod_of(container({"cpu": "4"}), resources=level(cpu="1"), status=status), gates=DEFAULT_GATES
+    )
     assert requests.asked == {"cpu": 1000}
     assert requests.used == {"cpu": used_milli}
 
 
 def test_pod_level_status_of_a_pod_without_pod_level_requests_is_not_read() -> None:
     pod = pod_of(container({"cpu": "1"}), status={"resources": level(cpu="9")})
-    assert pod_requests(pod).used == {"cpu": 1000}
+    assert pod_requests(pod, gates=DEFAULT_GATES).used == {"cpu": 1000}
 
 
 def test_a_status_that_repeats_the_spec_takes_the_short_way() -> None:
-    plain = pod_requests(pod_of(container({"cpu": "677m"})))
+    plain = pod_requests(pod_of(container({"cpu": "677m"})), gates=DEFAULT_GATES)
     statuses = [container_status({"cpu": "677m"}, {"cpu": "677m"})]
-    assert pod_requests(pod_of(container({"cpu": "677m"}), status={"container_statuses": statuses})) is plain
+    assert (
+        pod_requests(pod_of(container({"cpu": "677m"}), status={"container_statuses": statuses}), gates=DEFAULT_GATES)
+        is plain
+    )
 
 
 # ---------------------------------------------------------------- everything at once
@@ -584,7 +594,7 @@ def folded(values: list[Fraction | None], fold: Callable[[list[Fraction]], Fract
 )
 @given(pod=pods())
 def test_every_reader_agrees_with_the_oracle(pod: Pod, release: Release, oracle: type[Oracle]) -> None:
-    requests = pod_requests(pod, FeatureGates(release=release))
+    requests = pod_requests(pod, replace(DEFAULT_GATES, release=release))
     assert requests.asked == oracle(pod, status=False, pod_level=True, defaults={}).amounts()
     used = oracle(pod, status=True, pod_level=True, defaults={}).amounts()
     assert requests.used == used

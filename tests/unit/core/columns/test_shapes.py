@@ -81,7 +81,7 @@ def test_what_a_running_pod_takes_and_asks_of_others_counts(one: PodBuilder) -> 
 
 
 def test_running_pods_enter_the_cache_as_settled() -> None:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     for name in ("n1", "n2"):
         cache.add(node(name).obj())
         running = on_own_node(name).obj()

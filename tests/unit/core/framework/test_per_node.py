@@ -9,6 +9,7 @@ from tests.support.caches import cache_of, chosen_node
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
 from bayplan.core.deciding import Decider
@@ -39,7 +40,7 @@ def test_per_node_plugin_filters_scores_and_explains() -> None:
         node("c").capacity(cpu="4", memory="4Gi", pods=110).obj(),
         pod("running").cpu("100m").node("b").obj(),
     )
-    default = build_profiles(load_configuration(None))["default-scheduler"]
+    default = build_profiles(load_configuration(None, release=DEFAULT_RELEASE))["default-scheduler"]
     plugin = LeavesOneCoreFree()
     profile = replace(
         default,
@@ -68,7 +69,7 @@ class ByName(PerNodePlugin):
 
 def test_each_pod_is_judged_itself_though_another_has_its_shape() -> None:
     cache = cache_of(node("a").obj(), node("b").obj())
-    default = build_profiles(load_configuration(None))["default-scheduler"]
+    default = build_profiles(load_configuration(None, release=DEFAULT_RELEASE))["default-scheduler"]
     decider = Decider({"default-scheduler": replace(default, filter=(*default.filter, ByName()))})
     chosen = [chosen_node(decider, cache.info(pod(name).obj()), cache.view()) for name in ("a", "b", "a")]
     assert chosen == ["a", "b", "a"]

@@ -13,6 +13,7 @@ from bayplan import Cluster
 from bayplan.config.defaults import IMPLEMENTED_POINTS
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.deciding import Decider
 from bayplan.core.framework.verdict import CycleError
 from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource, Volume
@@ -99,7 +100,7 @@ def test_without_its_preparing_step_a_plugin_works_or_says_what_it_misses(point:
 def test_the_decider_agrees(point: str, plugin: str, reuse: bool) -> None:
     """Whether it may reuse what it knows or not."""
     cache = cache_of(*(built.obj() for built in NODES))
-    decider = Decider(build_profiles(load_configuration(without(point, plugin))), reuse=reuse)
+    decider = Decider(build_profiles(load_configuration(without(point, plugin), release=DEFAULT_RELEASE)), reuse=reuse)
     error = expected_error(point, plugin)
     for name in ("p", "q"):
         expectation = nullcontext() if error is None else pytest.raises(CycleError, match=f"^{re.escape(error)}$")

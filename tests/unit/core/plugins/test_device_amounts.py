@@ -10,7 +10,9 @@ from bayplan.analysis.placement import place_pods
 from bayplan.analysis.tie_breaks import smallest_name
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import (
     MOST_ALLOCATED,
     NodeResourcesBalancedAllocationArgs,
@@ -52,7 +54,7 @@ def cluster() -> Cache:
 
 def test_devices_of_the_class_count_where_the_node_has_none_of_the_resource() -> None:
     asking = pod("p").request({GPU: 1}).obj()
-    scores = raw_and_normal_scores(NodeResourcesFit(ONLY_GPU), cluster(), asking)
+    scores = raw_and_normal_scores(NodeResourcesFit(ONLY_GPU, gates=DEFAULT_GATES), cluster(), asking)
     assert scores is not None
     assert scores[0] == {"own": 25, "half": 75, "free": 25, "other": 0, "none": 0}
 
@@ -61,7 +63,7 @@ def test_a_selector_that_fails_takes_the_whole_node_out() -> None:
     cache = cluster()
     cache.add(slice_of("free", device("odd"), name="more", pool="more"))
     asking = pod("p").request({GPU: 1}).obj()
-    scores = raw_and_normal_scores(NodeResourcesFit(ONLY_GPU), cache, asking)
+    scores = raw_and_normal_scores(NodeResourcesFit(ONLY_GPU, gates=DEFAULT_GATES), cache, asking)
     assert scores is not None
     assert scores[0]["free"] == 0
 
@@ -93,7 +95,7 @@ def test_reused_scores_follow_the_devices() -> None:
             }
         ],
     }
-    profiles = build_profiles(load_configuration(config))
+    profiles = build_profiles(load_configuration(config, release=DEFAULT_RELEASE))
     pods = [pod(f"p{number}").request({GPU: 1}).obj() for number in range(9)]
     quick, slow = (
         [placed.node for placed in place_pods(cluster(), profiles, pods, smallest_name, reuse=reuse).decisions]

@@ -22,6 +22,7 @@ from tests.support.devices import (
 from bayplan.core.actions import DeallocateClaim, ReleaseClaim
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import (
     PreScorePlugin,
     Ready,
@@ -78,14 +79,14 @@ def words(found: dict[str, Status]) -> dict[str, str]:
 def verdict(*objects: Object, asking: Pod | None = None) -> str:
     """What is said of the only node, n1: "" when it fits."""
     cache = cache_of(node("n1").obj(), device_class(), *objects)
-    found = verdicts(DynamicResources(), cache, asking or user("c"))
+    found = verdicts(DynamicResources(gates=DEFAULT_GATES), cache, asking or user("c"))
     return found["n1" if "n1" in found else "*"].message
 
 
 def devices_of(cache: Cache, asking: Pod, on: str = "n1") -> dict[str, list[str]]:
     """The devices that each claim would get on the node, as request=device."""
-    info, view, _ = prepared(DynamicResources(), cache, asking)
-    changed = DynamicResources().reserve(info, view, view.nodes.rows_by_name[on])
+    info, view, _ = prepared(DynamicResources(gates=DEFAULT_GATES), cache, asking)
+    changed = DynamicResources(gates=DEFAULT_GATES).reserve(info, view, view.nodes.rows_by_name[on])
     return {
         claim.metadata.name: [f"{r.request}={r.device}" for r in claim.status.allocation.devices.results]
         for claim in changed
@@ -98,13 +99,13 @@ def devices_of(cache: Cache, asking: Pod, on: str = "n1") -> dict[str, list[str]
 
 def test_a_pod_without_claims_is_skipped() -> None:
     """There is nothing to filter."""
-    _, _, outcome = prepared(DynamicResources(), cache_of(node("n").obj()), pod("p").obj())
+    _, _, outcome = prepared(DynamicResources(gates=DEFAULT_GATES), cache_of(node("n").obj()), pod("p").obj())
     assert isinstance(outcome, Skip)
 
 
 def test_a_pod_without_claims_scores_nothing_but_scores() -> None:
     """It has no preparing step that could skip, so its zeros are part of every total."""
-    plugin = DynamicResources()
+    plugin = DynamicResources(gates=DEFAULT_GATES)
     cache = cache_of(node("a").obj(), node("b").obj())
     assert not isinstance(plugin, PreScorePlugin)
     assert raw_and_normal_scores(plugin, cache, pod("p").obj()) == ({"a": 0, "b": 0}, {"a": 0, "b": 0})
@@ -112,9 +113,9 @@ def test_a_pod_without_claims_scores_nothing_but_scores() -> None:
 
 def test_without_its_preparing_step_every_attempt_fails() -> None:
     """As upstream, which does not find its own state then."""
-    info, view, _ = prepared(DynamicResources(), cache_of(node("a").obj()), pod("p").obj())
+    info, view, _ = prepared(DynamicResources(gates=DEFAULT_GATES), cache_of(node("a").obj()), pod("p").obj())
     with pytest.raises(CycleError, match="not found"):
-        DynamicResources().filter(info, view, ALL_ROWS)
+        DynamicResources(gates=DEFAULT_GATES).filter(info, view, ALL_ROWS)
 
 
 # ---------------------------------------------------------------- claims that will not do
@@ -159,8 +160,8 @@ TOLD = PodResourceClaimStatus(name="gpu", resource_claim_name="c")
 def test_keeps_a_pod_out_whose_claims_cannot_be_used(claim: ResourceClaim | None, asking: Pod, fault: str) -> None:
     """Out of the queue, and out of an attempt that takes place all the same."""
     cache = cache_of(node("n1").obj(), device_class(), *([claim] if claim is not None else []))
-    info, _, outcome = prepared(DynamicResources(), cache, asking)
-    refused = DynamicResources().pre_enqueue(info)
+    info, _, outcome = prepared(DynamicResources(gates=DEFAULT_GATES), cache, asking)
+    refused = DynamicResources(gates=DEFAULT_GATES).pre_enqueue(info)
     assert isinstance(outcome, Status)
     assert outcome.code is refused.code is Code.UNRESOLVABLE
     assert outcome.message == refused.message == fault
@@ -173,7 +174,7 @@ def test_a_claim_made_for_the_pod_is_used() -> None:
 
 def test_a_claim_that_nobody_had_to_make_is_passed_over() -> None:
     made = from_template(PodResourceClaimStatus(name="gpu"))
-    _, _, outcome = prepared(DynamicResources(), cache_of(node("n1").obj()), made)
+    _, _, outcome = prepared(DynamicResources(gates=DEFAULT_GATES), cache_of(node("n1").obj()), made)
     assert isinstance(outcome, Skip)
 
 
@@ -192,7 +193,7 @@ def test_a_request_that_cannot_be_understood_rejects_the_pod(request_: DeviceReq
 def test_a_claim_on_its_way_to_devices_is_waited_for() -> None:
     cache = cache_of(node("n1").obj(), device_class(), claim_of("c", asks("r")), slice_of("n1", device("d")))
     cache.objects.claims_in_flight.add(("default", "c"))
-    found = verdicts(DynamicResources(), cache, user("c"))
+    found = verdicts(DynamicResources(gates=DEFAULT_GATES), cache, user("c"))
     assert words(found) == {"*": "resource claim default/c is in the process of being allocated"}
 
 
@@ -359,7 +360,7 @@ def test_claims_of_one_pod_do_not_share_devices() -> None:
     assert devices_of(cache, user("c", "e")) == {"c": ["r=d0"], "e": ["r=d2"]}
     third = claim_of("f", asks("r", A))
     cache.add(third)
-    assert words(verdicts(DynamicResources(), cache, user("c", "e", "f"))) == {"n1": CANNOT}
+    assert words(verdicts(DynamicResources(gates=DEFAULT_GATES), cache, user("c", "e", "f"))) == {"n1": CANNOT}
 
 
 def test_pools_are_tried_by_name_and_those_to_be_prepared_last() -> None:
@@ -371,8 +372,8 @@ def test_pools_are_tried_by_name_and_those_to_be_prepared_last() -> None:
         slice_of("n1", device("d"), name="z", pool="b"),
     ]
     cache = cache_of(node("n1").obj(), device_class(), *slices, claim_of("c", asks("r", count=3)))
-    info, view, _ = prepared(DynamicResources(), cache, user("c"))
-    (claim,) = DynamicResources().reserve(info, view, 0)
+    info, view, _ = prepared(DynamicResources(gates=DEFAULT_GATES), cache, user("c"))
+    (claim,) = DynamicResources(gates=DEFAULT_GATES).reserve(info, view, 0)
     assert claim.status.allocation is not None
     results = claim.status.allocation.devices.results
     assert [result.pool for result in results] == ["b", "c", "a"]
@@ -390,8 +391,8 @@ def test_devices_that_others_hold_are_not_given_away() -> None:
 def test_admin_access_looks_at_devices_in_use() -> None:
     others = held(claim_of("others", asks("r")), "n1", "d0", "d1", "d2", "d3")
     cache = cache_of(node("n1").obj(), device_class(), FOUR, others, claim_of("c", asks("r", count=2, admin=True)))
-    info, view, _ = prepared(DynamicResources(), cache, user("c"))
-    (claim,) = DynamicResources().reserve(info, view, 0)
+    info, view, _ = prepared(DynamicResources(gates=DEFAULT_GATES), cache, user("c"))
+    (claim,) = DynamicResources(gates=DEFAULT_GATES).reserve(info, view, 0)
     cache.add(claim)
     assert claim.status.allocation is not None
     assert [r.admin_access for r in claim.status.allocation.devices.results] == [True, True]
@@ -432,11 +433,11 @@ def test_a_shared_device_is_given_away_piece_by_piece(
     got: list[Any] = []
     for turn in range(7):
         cache.add(claim_of(f"c{turn}", asks("r", capacity=asked)))
-        info, view, outcome = prepared(DynamicResources(), cache, user(f"c{turn}"))
+        info, view, outcome = prepared(DynamicResources(gates=DEFAULT_GATES), cache, user(f"c{turn}"))
         assert isinstance(outcome, Ready)
-        if DynamicResources().filter(outcome.state, view, ALL_ROWS)[0]:
+        if DynamicResources(gates=DEFAULT_GATES).filter(outcome.state, view, ALL_ROWS)[0]:
             break
-        (claim,) = DynamicResources().reserve(info, view, 0)
+        (claim,) = DynamicResources(gates=DEFAULT_GATES).reserve(info, view, 0)
         cache.objects.put(claim)
         assert claim.status.allocation is not None
         (result,) = claim.status.allocation.devices.results
@@ -550,14 +551,14 @@ def only_on(claim: ResourceClaim, name: str) -> ResourceClaim:
 def test_a_claim_with_devices_is_used_where_they_are() -> None:
     claim = only_on(held(claim_of("c", asks("r")), "n1", "d0"), "n1")
     cache = cache_of(node("n1").obj(), node("n2").obj(), device_class(), FOUR, claim)
-    assert words(verdicts(DynamicResources(), cache, user("c"))) == {"n1": "", "n2": ELSEWHERE}
+    assert words(verdicts(DynamicResources(gates=DEFAULT_GATES), cache, user("c"))) == {"n1": "", "n2": ELSEWHERE}
     assert devices_of(cache, user("c")) == {"c": ["r=d0"]}
 
 
 def test_what_cannot_be_allocated_is_said_first() -> None:
     claim = only_on(held(claim_of("c", asks("r")), "n1", "d0"), "n1")
     cache = cache_of(node("n1").obj(), node("n2").obj(), device_class(), FOUR, claim, claim_of("e", asks("r")))
-    assert words(verdicts(DynamicResources(), cache, user("c", "e"))) == {"n1": "", "n2": CANNOT}
+    assert words(verdicts(DynamicResources(gates=DEFAULT_GATES), cache, user("c", "e"))) == {"n1": "", "n2": CANNOT}
 
 
 @pytest.mark.parametrize(
@@ -590,9 +591,9 @@ def test_devices_that_failed_to_get_ready_are_of_no_use(conditions: list[Conditi
 def test_devices_that_nobody_can_use_where_they_are_are_given_back(users: list[Pod], said: str) -> None:
     claim = only_on(held(claim_of("c", asks("r")), "n1", "d0", by=users), "gone")
     cache = cache_of(node("n1").obj(), device_class(), FOUR, claim)
-    info, view, outcome = prepared(DynamicResources(), cache, user("c"))
+    info, view, outcome = prepared(DynamicResources(gates=DEFAULT_GATES), cache, user("c"))
     assert isinstance(outcome, Ready)
-    codes = DynamicResources().filter(outcome.state, view, ALL_ROWS)
+    codes = DynamicResources(gates=DEFAULT_GATES).filter(outcome.state, view, ALL_ROWS)
     given_back = deallocate(info, outcome.state, codes, V1_36)
     assert given_back.status.message == said
     is_given_back = said.startswith("deallocation")
@@ -613,7 +614,10 @@ def test_earlier_alternatives_score_more() -> None:
         slice_of("n2", device("d0"), device("d1")),
         claim_of("c", wanted),
     )
-    assert raw_and_normal_scores(DynamicResources(), cache, user("c")) == ({"n1": 7, "n2": 8}, {"n1": 87, "n2": 100})
+    assert raw_and_normal_scores(DynamicResources(gates=DEFAULT_GATES), cache, user("c")) == (
+        {"n1": 7, "n2": 8},
+        {"n1": 87, "n2": 100},
+    )
 
 
 def test_alternatives_of_claims_with_devices_count_as_well() -> None:
@@ -621,16 +625,16 @@ def test_alternatives_of_claims_with_devices_count_as_well() -> None:
     assert before.status.allocation is not None
     before.status.allocation.devices.results[0].request = "r/one"
     cache = cache_of(node("n1").obj(), device_class(), FOUR, before, claim_of("c", asks("r")))
-    scores = raw_and_normal_scores(DynamicResources(), cache, user("c", "e"))
+    scores = raw_and_normal_scores(DynamicResources(gates=DEFAULT_GATES), cache, user("c", "e"))
     assert scores is not None
     assert scores[0] == {"n1": 7}
-    assert raw_and_normal_scores(DynamicResources(), cache, user("e")) == ({"n1": 0}, {"n1": 0})
+    assert raw_and_normal_scores(DynamicResources(gates=DEFAULT_GATES), cache, user("e")) == ({"n1": 0}, {"n1": 0})
 
 
 def test_a_reserved_claim_names_its_devices_its_user_and_where_it_can_be_used() -> None:
     cache = cache_of(node("n1").obj(), device_class(), FOUR, claim_of("c", asks("r")))
-    info, view, _ = prepared(DynamicResources(), cache, user("c"))
-    (claim,) = DynamicResources().reserve(info, view, 0)
+    info, view, _ = prepared(DynamicResources(gates=DEFAULT_GATES), cache, user("c"))
+    (claim,) = DynamicResources(gates=DEFAULT_GATES).reserve(info, view, 0)
     assert claim.metadata.finalizers == ["resource.kubernetes.io/delete-protection"]
     assert [consumer.uid for consumer in claim.status.reserved_for] == [info.uid]
     assert claim.status.allocation is not None
@@ -640,7 +644,7 @@ def test_a_reserved_claim_names_its_devices_its_user_and_where_it_can_be_used() 
         ]
     )
     cache.add(claim)
-    assert DynamicResources().reserve(cache.info(user("c")), cache.view(), 0) == []
+    assert DynamicResources(gates=DEFAULT_GATES).reserve(cache.info(user("c")), cache.view(), 0) == []
 
 
 def test_devices_for_all_nodes_restrict_nothing() -> None:
@@ -649,8 +653,8 @@ def test_devices_for_all_nodes_restrict_nothing() -> None:
     cache = cache_of(
         node("n1").label("rack", "x").obj(), device_class(), everywhere, some, claim_of("c", asks("r", count=2))
     )
-    info, view, _ = prepared(DynamicResources(), cache, user("c"))
-    (claim,) = DynamicResources().reserve(info, view, 0)
+    info, view, _ = prepared(DynamicResources(gates=DEFAULT_GATES), cache, user("c"))
+    (claim,) = DynamicResources(gates=DEFAULT_GATES).reserve(info, view, 0)
     assert claim.status.allocation is not None
     assert claim.status.allocation.node_selector == selecting("rack", "x")
 
@@ -670,13 +674,16 @@ def extended(*, own: bool = False) -> Cache:
 )
 def test_an_extended_resource_comes_as_devices(count: int, said: dict[str, str]) -> None:
     asking = pod("p").request({GPU: count}).obj()
-    assert words(verdicts(DynamicResources(), extended(), asking)) == said
+    assert words(verdicts(DynamicResources(gates=DEFAULT_GATES), extended(), asking)) == said
 
 
 def test_a_node_that_has_the_resource_needs_no_devices() -> None:
     """NodeResourcesFit has judged it."""
     asking = pod("p").request({GPU: 5}).obj()
-    assert words(verdicts(DynamicResources(), extended(own=True), asking)) == {"n1": "", "n2": CANNOT}
+    assert words(verdicts(DynamicResources(gates=DEFAULT_GATES), extended(own=True), asking)) == {
+        "n1": "",
+        "n2": CANNOT,
+    }
 
 
 def test_a_resource_without_a_class_must_be_named_by_the_node() -> None:
@@ -686,7 +693,7 @@ def test_a_resource_without_a_class_must_be_named_by_the_node() -> None:
     slices = [slice_of(name, device("d0")) for name in ("lacks", "none", "some")]
     asking = pod("p").request({GPU: 1, other: 1}).obj()
     cache = cache_of(*(each.obj() for each in nodes), device_class(extended=GPU), *slices)
-    assert words(verdicts(DynamicResources(), cache, asking)) == {
+    assert words(verdicts(DynamicResources(gates=DEFAULT_GATES), cache, asking)) == {
         "lacks": "cannot fit resource",
         "none": "",
         "some": "",
@@ -696,8 +703,8 @@ def test_a_resource_without_a_class_must_be_named_by_the_node() -> None:
 def test_the_claim_for_extended_resources_is_made_for_the_pod() -> None:
     cache = extended()
     asking = pod("p").request({GPU: 2}).obj()
-    info, view, _ = prepared(DynamicResources(), cache, asking)
-    (claim,) = DynamicResources().reserve(info, view, 0)
+    info, view, _ = prepared(DynamicResources(gates=DEFAULT_GATES), cache, asking)
+    (claim,) = DynamicResources(gates=DEFAULT_GATES).reserve(info, view, 0)
     assert claim.metadata.name.startswith("p-extended-resources-")
     assert claim.metadata.annotations == {"resource.kubernetes.io/extended-resource-claim": "true"}
     assert claim.status.allocation is not None
@@ -706,11 +713,13 @@ def test_the_claim_for_extended_resources_is_made_for_the_pod() -> None:
         "container-0-request-0=d1",
     ]
     cache.add(claim)
-    again = verdicts(DynamicResources(), cache, asking)
+    again = verdicts(DynamicResources(gates=DEFAULT_GATES), cache, asking)
     assert words(again) == dict.fromkeys(["n1", "n2"], "cannot schedule extended resource claim")
-    info, view, outcome = prepared(DynamicResources(), cache, asking)
+    info, view, outcome = prepared(DynamicResources(gates=DEFAULT_GATES), cache, asking)
     assert isinstance(outcome, Ready)
-    said = deallocate(info, outcome.state, DynamicResources().filter(outcome.state, view, ALL_ROWS), V1_36)
+    said = deallocate(
+        info, outcome.state, DynamicResources(gates=DEFAULT_GATES).filter(outcome.state, view, ALL_ROWS), V1_36
+    )
     assert said.status.message == "deletion of ResourceClaim completed"
     assert said.actions == (ReleaseClaim(info.key, info.uid, object_key(claim), delete=True),)
 

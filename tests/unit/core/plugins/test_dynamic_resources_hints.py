@@ -41,7 +41,7 @@ POD = pod("p").obj()
 )
 def test_changes(old: Object | None, new: Object | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(DynamicResources(), POD, old, new) == worth_it
+    assert is_worth_it(DynamicResources(gates=DEFAULT_GATES), POD, old, new) == worth_it
 
 
 def free(name: str = "c") -> ResourceClaim:
@@ -110,7 +110,7 @@ def test_a_pod_is_told_its_claims() -> None:
 def test_registers() -> None:
     """As upstream."""
     changed = ActionType.ADD | ActionType.UPDATE
-    assert registered(DynamicResources()) == {
+    assert registered(DynamicResources(gates=DEFAULT_GATES)) == {
         EventResource.NODE: ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE,
         EventResource.RESOURCE_CLAIM: changed,
         EventResource.POD: ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM,

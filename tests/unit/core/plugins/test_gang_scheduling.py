@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import FeatureGates
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Wait, WaitingPod
 from bayplan.core.framework.verdict import Status
 from bayplan.core.plugins.gang_scheduling import (
@@ -34,7 +36,7 @@ def member(name: str, of: str) -> Pod:
     return pod
 
 
-CACHE = Cache()
+CACHE = Cache(gates=DEFAULT_GATES)
 
 
 @pytest.mark.parametrize(("of", "other", "helps"), [("g", "g", True), ("g", "h", False), ("", "", False)])
@@ -56,7 +58,7 @@ def test_a_smaller_quorum_helps(before: int | None, after: int | None, helps: bo
 
 
 def permitted(min_count: int | None, *, on_nodes: int) -> Status | Wait:
-    cache = Cache(FeatureGates(generic_workload=True))
+    cache = Cache(replace(DEFAULT_GATES, generic_workload=True))
     cache.add(make.node("n").obj())
     if min_count != 0:
         cache.add(group("g", min_count))
@@ -78,7 +80,7 @@ def test_a_pod_whose_group_is_missing_fails() -> None:
 
 
 def test_all_that_wait_go_on_together() -> None:
-    cache = Cache(FeatureGates(generic_workload=True))
+    cache = Cache(replace(DEFAULT_GATES, generic_workload=True))
     cache.add(make.node("n").obj())
     cache.add(group("g", 2))
     cache.add(group("h", 2))

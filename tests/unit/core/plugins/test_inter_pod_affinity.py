@@ -10,6 +10,7 @@ from tests.support.caches import cache_of, prepared, raw_and_normal_scores, verd
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import InterPodAffinityArgs
 from bayplan.core.framework.contract import SKIP, Ready
 from bayplan.core.framework.verdict import Code, CycleError, Status
@@ -44,7 +45,7 @@ TOO_LONG = f'values[0][app]: Invalid value: "{LONG}": must be no more than 63 by
 
 
 def messages(*objects: Object, incoming: Pod, nodes: tuple[Node, ...] = NODES) -> dict[str, str]:
-    found = verdicts(InterPodAffinity(), cache_of(*nodes, *objects), incoming)
+    found = verdicts(InterPodAffinity(gates=DEFAULT_GATES), cache_of(*nodes, *objects), incoming)
     return {name: status.message for name, status in found.items()}
 
 
@@ -52,7 +53,7 @@ def scores(
     *objects: Object, incoming: Pod, args: InterPodAffinityArgs | None = None, nodes: tuple[Node, ...] = NODES
 ) -> list[int] | None:
     """Raw scores in the order of the nodes; None when the plugin skips."""
-    plugin = InterPodAffinity(args) if args else InterPodAffinity()
+    plugin = InterPodAffinity(args, gates=DEFAULT_GATES) if args else InterPodAffinity(gates=DEFAULT_GATES)
     found = raw_and_normal_scores(plugin, cache_of(*nodes, *objects), incoming)
     return list(found[0].values()) if found else None
 
@@ -69,7 +70,9 @@ class TestAffinity:
 
     def test_is_unresolvable(self) -> None:
         """Removing pods brings none near."""
-        found = verdicts(InterPodAffinity(), cache_of(*NODES), pod("p").pod_affinity(ZONE, WEB).obj())
+        found = verdicts(
+            InterPodAffinity(gates=DEFAULT_GATES), cache_of(*NODES), pod("p").pod_affinity(ZONE, WEB).obj()
+        )
         assert found["a1"] == Status(Code.UNRESOLVABLE, (AFFINITY,))
 
     def test_one_pod_must_meet_all_terms(self) -> None:
@@ -132,7 +135,7 @@ class TestAntiAffinity:
         term_of_guard = reason == EXISTING
         guard, incoming = pod("g").labels(WEB).node("a1"), pod("p").labels(WEB)
         (guard if term_of_guard else incoming).pod_anti_affinity(ZONE, WEB)
-        found = verdicts(InterPodAffinity(), cache_of(*NODES, guard.obj()), incoming.obj())
+        found = verdicts(InterPodAffinity(gates=DEFAULT_GATES), cache_of(*NODES, guard.obj()), incoming.obj())
         assert found["a1"] == Status(Code.UNSCHEDULABLE, (reason,))
 
     def test_order_of_the_rules(self) -> None:
@@ -203,7 +206,9 @@ class TestPreFilter:
     )
     def test_skips_without_rules(self, running: tuple[Pod, ...]) -> None:
         """No required terms, and no running pod with something against the pod in any domain."""
-        *_, outcome = prepared(InterPodAffinity(), cache_of(*NODES, *running), pod("p").labels(WEB).obj())
+        *_, outcome = prepared(
+            InterPodAffinity(gates=DEFAULT_GATES), cache_of(*NODES, *running), pod("p").labels(WEB).obj()
+        )
         assert outcome is SKIP
 
     @pytest.mark.parametrize(
@@ -235,14 +240,16 @@ class TestPreFilter:
     )
     def test_invalid_selector(self, incoming: PodBuilder, message: str) -> None:
         """A term that does not parse, of whatever kind, rejects the pod everywhere."""
-        found = verdicts(InterPodAffinity(), cache_of(*NODES), incoming.obj())
+        found = verdicts(InterPodAffinity(gates=DEFAULT_GATES), cache_of(*NODES), incoming.obj())
         assert (found["*"].code, found["*"].message) == (Code.UNRESOLVABLE, message)
 
     def test_only_the_rows_asked_for(self) -> None:
         """Codes come for the given rows, in their order."""
         cache = cache_of(*NODES, web("w", "a1"))
-        _, view, outcome = prepared(InterPodAffinity(), cache, pod("p").pod_affinity(ZONE, WEB).obj())
-        codes = InterPodAffinity().filter(outcome.state, view, row_array([2, 0]))
+        _, view, outcome = prepared(
+            InterPodAffinity(gates=DEFAULT_GATES), cache, pod("p").pod_affinity(ZONE, WEB).obj()
+        )
+        codes = InterPodAffinity(gates=DEFAULT_GATES).filter(outcome.state, view, row_array([2, 0]))
         assert [bool(code) for code in codes] == [True, False]
 
 
@@ -317,7 +324,7 @@ class Worlds:
     """A pod prepared on a cluster, and pods moved in what-if worlds."""
 
     def __init__(self, cache: Cache, incoming: Pod) -> None:
-        self.plugin = InterPodAffinity()
+        self.plugin = InterPodAffinity(gates=DEFAULT_GATES)
         _, self.view, outcome = prepared(self.plugin, cache, incoming)
         assert isinstance(outcome, Ready)
         self.unshifted = outcome.state

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.requeue_hints import is_worth_it, registered
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.inter_pod_affinity import InterPodAffinity
 from bayplan.model.kinds import Object
@@ -46,7 +47,7 @@ HALF_WANTED = pod("q").labels(app="a").node("n")
 )
 def test_pod_changes(waiting: Pod, old: Pod | None, new: Pod | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(InterPodAffinity(), waiting, old, new) == worth_it
+    assert is_worth_it(InterPodAffinity(gates=DEFAULT_GATES), waiting, old, new) == worth_it
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_anti_affinity_of_a_pod_that_goes(terms: list[dict[str, str] | str], wor
     gone = pod("q").node("n")
     for selecting in terms:
         gone.pod_anti_affinity("zone", {"!": "!"} if selecting == "not a valid selector!" else selecting)
-    assert is_worth_it(InterPodAffinity(), WITHOUT, gone.obj(), None) == worth_it
+    assert is_worth_it(InterPodAffinity(gates=DEFAULT_GATES), WITHOUT, gone.obj(), None) == worth_it
 
 
 @pytest.mark.parametrize(
@@ -80,21 +81,24 @@ def test_anti_affinity_of_a_pod_that_goes(terms: list[dict[str, str] | str], wor
 def test_namespace_selectors_are_tested_on_no_labels(selecting: dict[str, str] | str, worth_it: bool) -> None:
     """As upstream."""
     waiting = pod("p").pod_affinity("zone", {"app": "a"}, namespace_selector=selecting).obj()
-    assert is_worth_it(InterPodAffinity(), waiting, None, pod("q", "b").labels(app="a").node("n").obj()) == worth_it
+    assert (
+        is_worth_it(InterPodAffinity(gates=DEFAULT_GATES), waiting, None, pod("q", "b").labels(app="a").node("n").obj())
+        == worth_it
+    )
 
 
 def test_a_pod_that_does_not_parse_is_always_worth_it() -> None:
     """Upstream's hint fails, which counts as a yes."""
     waiting = pod("p").pod_affinity("zone", {"!": "!"}).obj()
-    assert is_worth_it(InterPodAffinity(), waiting, None, node("n").obj())
-    assert is_worth_it(InterPodAffinity(), waiting, None, WANTED.obj())
+    assert is_worth_it(InterPodAffinity(gates=DEFAULT_GATES), waiting, None, node("n").obj())
+    assert is_worth_it(InterPodAffinity(gates=DEFAULT_GATES), waiting, None, WANTED.obj())
 
 
 def test_preferred_terms_that_do_not_parse_are_not_looked_at() -> None:
     """Only required terms decide whether a change is worth an attempt."""
     waiting = pod("p").pod_affinity("zone", {"!": "!"}, weight=1).obj()
-    assert not is_worth_it(InterPodAffinity(), waiting, None, node("n").obj())
-    assert not is_worth_it(InterPodAffinity(), waiting, None, WANTED.obj())
+    assert not is_worth_it(InterPodAffinity(gates=DEFAULT_GATES), waiting, None, node("n").obj())
+    assert not is_worth_it(InterPodAffinity(gates=DEFAULT_GATES), waiting, None, WANTED.obj())
 
 
 IN_A, IN_B, NOWHERE = (node("n").labels(zone="a").obj(), node("n").labels(zone="b").obj(), node("n").obj())
@@ -122,12 +126,12 @@ IN_A, IN_B, NOWHERE = (node("n").labels(zone="a").obj(), node("n").labels(zone="
 )
 def test_node_changes(waiting: Pod, old: Object | None, new: Object | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(InterPodAffinity(), waiting, old, new) == worth_it
+    assert is_worth_it(InterPodAffinity(gates=DEFAULT_GATES), waiting, old, new) == worth_it
 
 
 def test_registers() -> None:
     """As upstream."""
-    assert registered(InterPodAffinity()) == {
+    assert registered(InterPodAffinity(gates=DEFAULT_GATES)) == {
         EventResource.POD: ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE,
         EventResource.NODE: ActionType.ADD | ActionType.UPDATE_NODE_LABEL,
     }

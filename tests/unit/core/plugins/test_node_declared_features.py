@@ -6,6 +6,7 @@ import pytest
 from tests.support.caches import cache_of, prepared, verdicts
 
 from bayplan.core.columns import row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Ready, Skip
 from bayplan.core.framework.verdict import Code
 from bayplan.core.plugins.node_declared_features import REASON, NodeDeclaredFeatures
@@ -48,7 +49,7 @@ def a_pod(
 )
 def test_what_a_pod_needs(incoming: Pod, needed: set[str]) -> None:
     """Two features can be read off a spec; without any there is nothing to filter."""
-    _, _, outcome = prepared(NodeDeclaredFeatures(), cache_of(node("n").obj()), incoming)
+    _, _, outcome = prepared(NodeDeclaredFeatures(gates=DEFAULT_GATES), cache_of(node("n").obj()), incoming)
     if needed:
         assert isinstance(outcome, Ready)
         assert outcome.state == needed
@@ -65,7 +66,7 @@ def test_filter() -> None:
         node("more").declares(RESTART, "Another", USER_NAMESPACES).obj(),
     )
     incoming = a_pod(action="RestartAllContainers", host_network=True, host_users=False)
-    outcome = verdicts(NodeDeclaredFeatures(), cache, incoming)
+    outcome = verdicts(NodeDeclaredFeatures(gates=DEFAULT_GATES), cache, incoming)
     assert {name for name, status in outcome.items() if status.ok} == {"both", "more"}
     for name in ("none", "one"):
         assert outcome[name].code is Code.UNRESOLVABLE
@@ -74,7 +75,7 @@ def test_filter() -> None:
 
 def test_answers_for_the_rows_asked_about() -> None:
     """One code for each row, in the order of the rows."""
-    plugin = NodeDeclaredFeatures()
+    plugin = NodeDeclaredFeatures(gates=DEFAULT_GATES)
     cache = cache_of(node("a").obj(), node("b").declares(RESTART).obj())
     _, view, _ = prepared(plugin, cache, a_pod())
     assert plugin.filter(frozenset({RESTART}), view, row_array([1, 0, 1])).tolist() == [0, 1, 0]

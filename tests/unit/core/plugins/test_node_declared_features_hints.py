@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.requeue_hints import is_worth_it, registered
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.node_declared_features import NodeDeclaredFeatures
 from bayplan.model.kinds import Object
@@ -33,12 +34,12 @@ def needy(name: str, **labels: str) -> Pod:
 )
 def test_changes(old: Object | None, new: Object | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(NodeDeclaredFeatures(), needy("p"), old, new) == worth_it
+    assert is_worth_it(NodeDeclaredFeatures(gates=DEFAULT_GATES), needy("p"), old, new) == worth_it
 
 
 def test_registers() -> None:
     """As upstream."""
-    assert registered(NodeDeclaredFeatures()) == {
+    assert registered(NodeDeclaredFeatures(gates=DEFAULT_GATES)) == {
         EventResource.NODE: ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE,
         EventResource.POD: ActionType.UPDATE,
     }

@@ -9,6 +9,7 @@ import pytest
 from tests.support.caches import cache_of, raw_and_normal_scores, verdicts
 
 from bayplan.core.columns import ALL_ROWS
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,
@@ -144,14 +145,16 @@ FILTER_CASES = {
 @pytest.mark.parametrize("case", FILTER_CASES.values(), ids=FILTER_CASES.keys())
 def test_filter(case: Case) -> None:
     """A node fails for every resource it is short of, and hopelessly if one exceeds the empty node."""
-    plugin = NodeResourcesFit(NodeResourcesFitArgs(ignored_resources=case.ignored, ignored_resource_groups=case.groups))
+    plugin = NodeResourcesFit(
+        NodeResourcesFitArgs(ignored_resources=case.ignored, ignored_resource_groups=case.groups), gates=DEFAULT_GATES
+    )
     cache = cache_of(case.on.obj(), *(there.obj() for there in case.there))
     assert verdicts(plugin, cache, case.wants.obj()) == {"n": case.expected}
 
 
 def test_takes_part_in_its_extension_points() -> None:
     """It prepares, filters and scores."""
-    plugin = NodeResourcesFit()
+    plugin = NodeResourcesFit(gates=DEFAULT_GATES)
     for point in (PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         assert isinstance(plugin, point)
 
@@ -160,16 +163,16 @@ def test_more_resources_than_bits_is_an_error() -> None:
     """A pod that asks for more resources than a code has bits ends the attempt, and one with just as many does not."""
     cache = cache_of(small().obj())
     most = {f"example.com/r{number:02}": 1 for number in range(DEMANDS_MAX)}
-    status = verdicts(NodeResourcesFit(), cache, pod("p").request(most).obj())["n"]
+    status = verdicts(NodeResourcesFit(gates=DEFAULT_GATES), cache, pod("p").request(most).obj())["n"]
     assert status == unresolvable(*(f"Insufficient {name}" for name in most))
     with pytest.raises(CycleError, match="at most 61 resources, not 62"):
-        verdicts(NodeResourcesFit(), cache, pod("p").request({**most, GPU: 1}).obj())
+        verdicts(NodeResourcesFit(gates=DEFAULT_GATES), cache, pod("p").request({**most, GPU: 1}).obj())
 
 
 def test_filter_follows_a_what_if_view() -> None:
     """In a what-if view a node is judged without the pods that left it there, and the real view stays."""
     cache = cache_of(small().obj(), running("a").cpu("700m").obj(), running("b").cpu("300m").obj())
-    plugin, info, view = NodeResourcesFit(), cache.info(pod("p").cpu("500m").obj()), cache.view()
+    plugin, info, view = NodeResourcesFit(gates=DEFAULT_GATES), cache.info(pod("p").cpu("500m").obj()), cache.view()
     outcome = plugin.pre_filter(info, view)
     without = view.what_if()
     without.usage.shift(view.pods, np.array([0]), np.array([0]), -1)
@@ -181,7 +184,11 @@ def test_rows_may_be_given_in_any_way() -> None:
     """Codes and scores of a row are the same alone, among others and out of order."""
     nodes = [node(f"n{i}").capacity(cpu=f"{i}", memory=f"{5 - i}Gi").obj() for i in range(5)]
     cache = cache_of(*nodes, pod("old").cpu("1").memory("2Gi").running("n2").obj())
-    plugin, info, view = NodeResourcesFit(), cache.info(pod("p").cpu("1500m").memory("2Gi").obj()), cache.view()
+    plugin, info, view = (
+        NodeResourcesFit(gates=DEFAULT_GATES),
+        cache.info(pod("p").cpu("1500m").memory("2Gi").obj()),
+        cache.view(),
+    )
     wanted = plugin.pre_filter(info, view).state
     scored = plugin.pre_score(info, view, np.arange(5))
     codes, scores = plugin.filter(wanted, view, ALL_ROWS), plugin.score(scored, view, ALL_ROWS)
@@ -301,7 +308,7 @@ def test_score(
         *([there.obj()] if there else []),
         *([node("other").obj()] if with_a_neighbor else []),
     ]
-    scores = raw_and_normal_scores(NodeResourcesFit(args), cache_of(*objects), wants.obj())
+    scores = raw_and_normal_scores(NodeResourcesFit(args, gates=DEFAULT_GATES), cache_of(*objects), wants.obj())
     assert scores is not None
     raw, normal = scores
     assert raw["n"] == normal["n"] == expected
@@ -317,7 +324,7 @@ def in_go(product: int, divisor: int) -> int:
 @pytest.mark.parametrize("kind", [LEAST_ALLOCATED, MOST_ALLOCATED])
 def test_a_hundredfold_may_be_too_large_for_an_int64(kind: str, memory: str) -> None:
     """On one node and on many; a score below zero is for the framework to refuse."""
-    plugin = NodeResourcesFit(strategy(kind, cpu=1, memory=2))
+    plugin = NodeResourcesFit(strategy(kind, cpu=1, memory=2), gates=DEFAULT_GATES)
     cache = cache_of(node("a").capacity(cpu="4", memory=memory).obj(), node("b").capacity(cpu="4", memory="1Gi").obj())
     wanted = pod("p").cpu("1").memory("0.9Pi").obj()
     capacity, asked = whole_value(parse_quantity(memory)), whole_value(parse_quantity("0.9Pi"))
@@ -331,7 +338,7 @@ def test_a_hundredfold_may_be_too_large_for_an_int64(kind: str, memory: str) -> 
 @pytest.mark.parametrize(("each", "expected"), [(72 * 10**17, 100), (8 * 10**18, 0), (91 * 10**17, 0)])
 def test_what_pods_use_may_be_too_large_for_an_int64(each: int, expected: int) -> None:
     """The sum turns negative; its hundredfold may not be, and then lies beyond every point of the shape."""
-    plugin = NodeResourcesFit(strategy(REQUESTED_TO_CAPACITY_RATIO, shape=RISING, memory=1))
+    plugin = NodeResourcesFit(strategy(REQUESTED_TO_CAPACITY_RATIO, shape=RISING, memory=1), gates=DEFAULT_GATES)
     users = [running(name).memory(str(each)).node("n").obj() for name in ("one", "two")]
     cache = cache_of(node("n").capacity(memory="16Gi").obj(), *users)
     view = cache.view()
@@ -345,7 +352,9 @@ def test_ratio_leaves_out_zeros_beside_nodes_that_lack_a_resource() -> None:
     lacking = node("lacking").capacity(cpu=0, memory="2Gi")
     idle = node("idle").capacity(cpu="10", memory="2Gi")  # cpu 10% counts 0 and is left out, memory 50%
     scores = raw_and_normal_scores(
-        NodeResourcesFit(args), cache_of(lacking.obj(), idle.obj()), pod("p").cpu("1").memory("1Gi").obj()
+        NodeResourcesFit(args, gates=DEFAULT_GATES),
+        cache_of(lacking.obj(), idle.obj()),
+        pod("p").cpu("1").memory("1Gi").obj(),
     )
     assert scores is not None
     assert scores[0] == {"lacking": 16, "idle": 16}
@@ -354,4 +363,4 @@ def test_ratio_leaves_out_zeros_beside_nodes_that_lack_a_resource() -> None:
 def test_pre_filter_neither_rejects_nor_skips() -> None:
     """A pod without requests still needs a place among the pods of a node."""
     cache = cache_of(small().obj())
-    assert isinstance(NodeResourcesFit().pre_filter(cache.info(pod("p").obj()), cache.view()), Ready)
+    assert isinstance(NodeResourcesFit(gates=DEFAULT_GATES).pre_filter(cache.info(pod("p").obj()), cache.view()), Ready)

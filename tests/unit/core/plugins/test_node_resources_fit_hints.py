@@ -6,6 +6,7 @@ import pytest
 from tests.support.caches import cache_of
 from tests.support.requeue_hints import is_worth_it, registered
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import NodeResourcesFitArgs
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
@@ -53,7 +54,7 @@ def resized(asked: str, held: str) -> Pod:
 )
 def test_pod_changes(old: Pod | None, new: Pod | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(NodeResourcesFit(), POD, old, new) == worth_it
+    assert is_worth_it(NodeResourcesFit(gates=DEFAULT_GATES), POD, old, new) == worth_it
 
 
 @pytest.mark.parametrize(
@@ -75,19 +76,19 @@ def test_pod_changes(old: Pod | None, new: Pod | None, worth_it: bool) -> None:
 )
 def test_node_changes(old: Object | None, new: Object | None, worth_it: bool) -> None:
     """The empty node must fit, and have more than before of what the pod asks for."""
-    assert is_worth_it(NodeResourcesFit(), POD, old, new) == worth_it
+    assert is_worth_it(NodeResourcesFit(gates=DEFAULT_GATES), POD, old, new) == worth_it
 
 
 @pytest.mark.parametrize(("pods", "worth_it"), [(110, False), (111, True)])
 def test_a_pod_without_requests_waits_for_a_place(pods: int, worth_it: bool) -> None:
     """More cpu does not help it."""
     new = node("n").capacity(cpu="9", pods=pods).obj()
-    assert is_worth_it(NodeResourcesFit(), pod("p").cpu(0).obj(), node("n").obj(), new) == worth_it
+    assert is_worth_it(NodeResourcesFit(gates=DEFAULT_GATES), pod("p").cpu(0).obj(), node("n").obj(), new) == worth_it
 
 
 def test_ignored_resources_must_be_there_all_the_same() -> None:
     """Upstream's hint does not know what the profile ignores: here a wake-up is missed."""
-    plugin = NodeResourcesFit(NodeResourcesFitArgs(ignored_resources=frozenset({GPU})))
+    plugin = NodeResourcesFit(NodeResourcesFitArgs(ignored_resources=frozenset({GPU})), gates=DEFAULT_GATES)
     assert not is_worth_it(plugin, POD, None, node("n").obj())
 
 
@@ -130,7 +131,7 @@ def test_a_node_without_the_resource_may_have_it_as_devices() -> None:
 
 def test_registers() -> None:
     """As upstream."""
-    assert registered(NodeResourcesFit()) == {
+    assert registered(NodeResourcesFit(gates=DEFAULT_GATES)) == {
         EventResource.POD: ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN,
         EventResource.NODE: ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE,
         EventResource.DEVICE_CLASS: ActionType.ADD | ActionType.UPDATE,

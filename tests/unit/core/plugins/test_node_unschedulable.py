@@ -7,6 +7,7 @@ import pytest
 from tests.support.caches import cache_of, prepared, verdicts
 
 from bayplan.core.columns import row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import FilterPlugin
 from bayplan.core.framework.verdict import Code
 from bayplan.core.plugins.node_unschedulable import REASON, NodeUnschedulable
@@ -33,7 +34,7 @@ CORDON = "node.kubernetes.io/unschedulable"
 def test_who_may_enter_a_cordoned_node(incoming: PodBuilder, admitted: bool) -> None:
     """Only a toleration of the NoSchedule taint with an empty value opens a cordoned node."""
     cache = cache_of(node("open").obj(), node("cordoned").unschedulable().obj())
-    outcome = verdicts(NodeUnschedulable(), cache, incoming.obj())
+    outcome = verdicts(NodeUnschedulable(gates=DEFAULT_GATES), cache, incoming.obj())
     assert outcome["open"].ok
     assert outcome["cordoned"].ok is admitted
     if not admitted:
@@ -44,7 +45,7 @@ def test_who_may_enter_a_cordoned_node(incoming: PodBuilder, admitted: bool) -> 
 @pytest.mark.parametrize("incoming", [pod("p"), pod("p").tolerates()], ids=["plain", "tolerant"])
 def test_answers_for_the_rows_asked_about(incoming: PodBuilder) -> None:
     """One code for each row, in the order of the rows."""
-    plugin = NodeUnschedulable()
+    plugin = NodeUnschedulable(gates=DEFAULT_GATES)
     cache = cache_of(node("a").obj(), node("b").unschedulable().obj(), node("c").obj())
     info, view, _ = prepared(plugin, cache, incoming.obj())
     blocked = int(not incoming.obj().spec.tolerations)
@@ -57,9 +58,9 @@ def test_uncordoning_lets_pods_in() -> None:
     """The flag follows the node object."""
     cache = cache_of(node("n").unschedulable().obj())
     cache.add(node("n").obj())
-    assert verdicts(NodeUnschedulable(), cache, pod("p").obj())["n"].ok
+    assert verdicts(NodeUnschedulable(gates=DEFAULT_GATES), cache, pod("p").obj())["n"].ok
 
 
 def test_is_a_filter_plugin() -> None:
     """The framework finds it by what it can do."""
-    assert isinstance(NodeUnschedulable(), FilterPlugin)
+    assert isinstance(NodeUnschedulable(gates=DEFAULT_GATES), FilterPlugin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.requeue_hints import is_worth_it, registered
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.node_unschedulable import CORDON, NodeUnschedulable
 from bayplan.model.kinds import Object
@@ -31,12 +32,12 @@ POD = pod("p").obj()
 )
 def test_changes(old: Object | None, new: Object | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(NodeUnschedulable(), POD, old, new) == worth_it
+    assert is_worth_it(NodeUnschedulable(gates=DEFAULT_GATES), POD, old, new) == worth_it
 
 
 def test_registers() -> None:
     """As upstream."""
-    assert registered(NodeUnschedulable()) == {
+    assert registered(NodeUnschedulable(gates=DEFAULT_GATES)) == {
         EventResource.NODE: ActionType.ADD | ActionType.UPDATE_NODE_TAINT,
         EventResource.POD: ActionType.UPDATE_POD_TOLERATION,
     }

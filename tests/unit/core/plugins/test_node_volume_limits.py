@@ -8,6 +8,7 @@ import pytest
 from tests.support.caches import cache_of, prepared, verdicts
 
 from bayplan.core.columns import ALL_ROWS, row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Ready
 from bayplan.core.framework.verdict import Code, CycleError
 from bayplan.core.plugins.node_volume_limits import EXCEEDED, NodeVolumeLimits
@@ -105,7 +106,7 @@ POD = pod("p").claim("b").obj()
 )
 def test_counting(objects: list[Object], passes: bool) -> None:
     """A node passes while its attached volumes and the pod's new ones stay within the driver's limit."""
-    status = verdicts(NodeVolumeLimits(), cache_of(node("n").obj(), *objects), POD)["n"]
+    status = verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache_of(node("n").obj(), *objects), POD)["n"]
     assert status.ok == passes
     if not passes:
         assert (status.code, status.reasons) == (Code.UNSCHEDULABLE, (EXCEEDED,))
@@ -129,8 +130,8 @@ def test_unbound_claims_count_for_the_provisioner(provisioner: str, limited_driv
         claim("b").storage_class("fast").obj(),
         USER,
     )
-    assert verdicts(NodeVolumeLimits(), cache, POD)["n"].ok == passes
-    assert verdicts(NodeVolumeLimits(), cache, pod("p").claim("a").obj())["n"].ok
+    assert verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache, POD)["n"].ok == passes
+    assert verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache, pod("p").claim("a").obj())["n"].ok
 
 
 def test_claim_of_a_vanished_volume_counts_by_its_class() -> None:
@@ -142,8 +143,8 @@ def test_claim_of_a_vanished_volume_counts_by_its_class() -> None:
         claim("b").storage_class("fast").bound("gone").obj(),
         claim("c").bound("gone").obj(),
     )
-    assert not verdicts(NodeVolumeLimits(), cache, POD)["n"].ok
-    assert verdicts(NodeVolumeLimits(), cache, pod("p").claim("c").obj())["n"].ok
+    assert not verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache, POD)["n"].ok
+    assert verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache, pod("p").claim("c").obj())["n"].ok
 
 
 def test_inline_disks_count_for_the_migrated_driver() -> None:
@@ -156,18 +157,20 @@ def test_inline_disks_count_for_the_migrated_driver() -> None:
         claim("a").bound("pv").obj(),
         USER,
     )
-    assert verdicts(NodeVolumeLimits(), cache, pod("p").volume(aws("vol-1")).obj())["n"].ok
-    assert not verdicts(NodeVolumeLimits(), cache, pod("p").volume(aws("vol-2")).obj())["n"].ok
+    assert verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache, pod("p").volume(aws("vol-1")).obj())["n"].ok
+    assert not verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache, pod("p").volume(aws("vol-2")).obj())["n"].ok
     gce = Volume(name="v", gce_persistent_disk=GCEPersistentDiskVolumeSource(pd_name="d"))
-    assert verdicts(NodeVolumeLimits(), cache, pod("p").volume(gce).obj())["n"].ok
+    assert verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache, pod("p").volume(gce).obj())["n"].ok
 
 
 def test_untranslatable_inline_disk_ends_the_attempt_where_csi_runs() -> None:
     """A disk id that makes no sense is an error, but only on nodes with a CSINode."""
     broken = pod("p").volume(aws("aws://bad")).obj()
-    assert verdicts(NodeVolumeLimits(), cache_of(node("m").obj()), broken)["m"].ok
+    assert verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache_of(node("m").obj()), broken)["m"].ok
     with pytest.raises(CycleError, match=r"converting volume\(v\) from inline to csi"):
-        verdicts(NodeVolumeLimits(), cache_of(node("m").obj(), node("n").obj(), limited(None)), broken)
+        verdicts(
+            NodeVolumeLimits(gates=DEFAULT_GATES), cache_of(node("m").obj(), node("n").obj(), limited(None)), broken
+        )
 
 
 def nameless_claim() -> Volume:
@@ -188,17 +191,19 @@ def test_a_running_pod_whose_volumes_cannot_be_counted_ends_the_attempt(
 ) -> None:
     """Wherever the node has a limit for any driver, however far from it."""
     objects = [node("n").obj(), node("m").obj(), *bound_disk("b"), claim("u-tmp").obj(), running.node("n").obj()]
-    assert verdicts(NodeVolumeLimits(), cache_of(*objects, limited(None, driver)), POD)["n"].ok
+    assert verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache_of(*objects, limited(None, driver)), POD)["n"].ok
     with pytest.raises(CycleError, match=re.escape(message)):
-        verdicts(NodeVolumeLimits(), cache_of(*objects, limited(9, driver)), POD)
+        verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache_of(*objects, limited(9, driver)), POD)
     cache = cache_of(*objects, limited(9, driver))
-    _, view, outcome = prepared(NodeVolumeLimits(), cache, POD)
-    assert NodeVolumeLimits().filter(outcome.state, view, row_array([1])).tolist() == [0], "the other node is not hurt"
+    _, view, outcome = prepared(NodeVolumeLimits(gates=DEFAULT_GATES), cache, POD)
+    assert NodeVolumeLimits(gates=DEFAULT_GATES).filter(outcome.state, view, row_array([1])).tolist() == [0], (
+        "the other node is not hurt"
+    )
 
 
 def test_missing_claim() -> None:
     """A claim that does not exist fails every node, with the text of the lookup."""
-    status = verdicts(NodeVolumeLimits(), cache_of(node("n").obj()), POD)["n"]
+    status = verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache_of(node("n").obj()), POD)["n"]
     reason = 'looking up PVC default/b: persistentvolumeclaim "b" not found'
     assert (status.code, status.reasons) == (Code.UNRESOLVABLE, (reason,))
 
@@ -210,9 +215,9 @@ def test_ephemeral_volumes() -> None:
     owned.metadata.owner_references = [owner]
     cache = cache_of(node("n").obj(), limited(0), *bound_disk("b"), owned)
     user = pod("p").uid("p-uid").ephemeral("tmp").obj()
-    assert verdicts(NodeVolumeLimits(), cache, user)["n"].reasons == (EXCEEDED,)
+    assert verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache, user)["n"].reasons == (EXCEEDED,)
     with pytest.raises(CycleError, match=r"PVC default/p-tmp was not created for pod default/p \(pod is not owner\)"):
-        verdicts(NodeVolumeLimits(), cache, pod("p").uid("another").ephemeral("tmp").obj())
+        verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache, pod("p").uid("another").ephemeral("tmp").obj())
 
 
 @pytest.mark.parametrize(
@@ -224,21 +229,21 @@ def test_ephemeral_volumes() -> None:
 )
 def test_nothing_to_do(waiting: object) -> None:
     """Pods without attachable volumes skip the plugin."""
-    assert verdicts(NodeVolumeLimits(), cache_of(node("n").obj()), waiting) == {}  # type: ignore[arg-type]
+    assert verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache_of(node("n").obj()), waiting) == {}  # type: ignore[arg-type]
 
 
 def test_azure_file_is_not_counted() -> None:
     """A share is not attached, so it is within every limit."""
     share = Volume(name="v", azure_file=AzureFileVolumeSource())
     cache = cache_of(node("n").obj(), limited(0, "file.csi.azure.com"), *bound_disk("b"))
-    assert verdicts(NodeVolumeLimits(), cache, pod("p").claim("b").volume(share).obj())["n"].ok
+    assert verdicts(NodeVolumeLimits(gates=DEFAULT_GATES), cache, pod("p").claim("b").volume(share).obj())["n"].ok
 
 
 def test_what_if() -> None:
     """Pods that leave make room in their node's world, come back, and arrive; other states stay as they are."""
     cache = cache_of(node("n").obj(), limited(1), *bound_disk("a"), *bound_disk("b"), *bound_disk("c"), USER)
     cache.add(pod("later").claim("c").nominated("n").obj())
-    plugin = NodeVolumeLimits()
+    plugin = NodeVolumeLimits(gates=DEFAULT_GATES)
     _, view, outcome = prepared(plugin, cache, POD)
     assert isinstance(outcome, Ready)
     user, later = (row_array([view.pods.rows_by_key[f"default/{name}"]]) for name in ("u", "later"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.requeue_hints import is_worth_it, registered
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.node_volume_limits import NodeVolumeLimits
 from bayplan.model.kinds import Object
@@ -56,7 +57,7 @@ def attachment(attacher: str) -> VolumeAttachment:
 )
 def test_csi_node_changes(old: CSINode | None, new: CSINode | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(NodeVolumeLimits(), WITH_CLAIM, old, new) == worth_it
+    assert is_worth_it(NodeVolumeLimits(gates=DEFAULT_GATES), WITH_CLAIM, old, new) == worth_it
 
 
 @pytest.mark.parametrize(
@@ -79,12 +80,12 @@ def test_csi_node_changes(old: CSINode | None, new: CSINode | None, worth_it: bo
 )
 def test_pods_claims_and_nodes(old: Object | None, new: Object | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(NodeVolumeLimits(), WITH_CLAIM, old, new) == worth_it
+    assert is_worth_it(NodeVolumeLimits(gates=DEFAULT_GATES), WITH_CLAIM, old, new) == worth_it
 
 
 def test_an_ephemeral_claim_is_its_own() -> None:
     """By the name it is given."""
-    assert is_worth_it(NodeVolumeLimits(), WITH_EPHEMERAL, None, claim("p-scratch").obj())
+    assert is_worth_it(NodeVolumeLimits(gates=DEFAULT_GATES), WITH_EPHEMERAL, None, claim("p-scratch").obj())
 
 
 @pytest.mark.parametrize(
@@ -102,13 +103,13 @@ def test_an_ephemeral_claim_is_its_own() -> None:
 )
 def test_attachments(waiting: Pod, attacher: str, worth_it: bool) -> None:
     """A detached volume makes room for a claim of any driver, for an own disk only by its driver."""
-    assert is_worth_it(NodeVolumeLimits(), waiting, attachment(attacher), None) == worth_it
-    assert not is_worth_it(NodeVolumeLimits(), waiting, None, attachment(attacher))
+    assert is_worth_it(NodeVolumeLimits(gates=DEFAULT_GATES), waiting, attachment(attacher), None) == worth_it
+    assert not is_worth_it(NodeVolumeLimits(gates=DEFAULT_GATES), waiting, None, attachment(attacher))
 
 
 def test_registers() -> None:
     """As upstream."""
-    assert registered(NodeVolumeLimits()) == {
+    assert registered(NodeVolumeLimits(gates=DEFAULT_GATES)) == {
         EventResource.CSI_NODE: ActionType.ADD | ActionType.UPDATE,
         EventResource.POD: ActionType.DELETE,
         EventResource.PERSISTENT_VOLUME_CLAIM: ActionType.ADD,

@@ -11,6 +11,7 @@ from tests.support.caches import cache_of, prepared, raw_and_normal_scores, verd
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import LIST_DEFAULTING, PodTopologySpreadArgs
 from bayplan.core.framework.contract import Ready
 from bayplan.core.framework.verdict import Code, CycleError
@@ -52,7 +53,9 @@ def wanting(**fields: Any) -> Pod:
 
 
 def passing(cache: Cache, wanted: Pod) -> set[str]:
-    return {name for name, status in verdicts(PodTopologySpread(), cache, wanted).items() if status.ok}
+    return {
+        name for name, status in verdicts(PodTopologySpread(gates=DEFAULT_GATES), cache, wanted).items() if status.ok
+    }
 
 
 @pytest.mark.parametrize(
@@ -86,7 +89,7 @@ def test_failures_in_words() -> None:
     for name in ("a", "b"):
         cache.add(node(name).zone(name).label("rack", "r").obj())
     twice = pod("twice").labels(app="x").spread(ZONE, {"app": "x"}).spread("rack", {"app": "x"}, max_skew=9).obj()
-    found = verdicts(PodTopologySpread(), cache, twice)
+    found = verdicts(PodTopologySpread(gates=DEFAULT_GATES), cache, twice)
     assert (found["a"].code, found["a"].reasons) == (Code.UNSCHEDULABLE, (REASON_SKEW,))
     assert found["b"].ok
     for name in ("nowhere", "rackless"):
@@ -185,8 +188,8 @@ def test_without_hard_constraints_there_is_nothing_to_filter() -> None:
     """Soft constraints, and the system's defaults, which are soft, leave every node alone."""
     cache = zones(a=3, b=0)
     cache.add(service("s", app="x").obj())
-    assert verdicts(PodTopologySpread(), cache, wanting(when=SOFT)) == {}
-    assert verdicts(PodTopologySpread(), cache, pod("p").labels(app="x").obj()) == {}
+    assert verdicts(PodTopologySpread(gates=DEFAULT_GATES), cache, wanting(when=SOFT)) == {}
+    assert verdicts(PodTopologySpread(gates=DEFAULT_GATES), cache, pod("p").labels(app="x").obj()) == {}
 
 
 BROKEN = LabelSelector(match_expressions=[LabelSelectorRequirement(key="app", operator="Near")])
@@ -197,16 +200,16 @@ def test_an_invalid_hard_constraint_ends_the_attempt() -> None:
     """A selector that does not parse says nothing about nodes; scoring never looks at it."""
     cache, wanted = zones(a=1), pod("p").spread(ZONE, BROKEN).obj()
     with pytest.raises(CycleError, match=f"obtaining pod's hard topology spread constraints: {FAULT}"):
-        prepared(PodTopologySpread(), cache, wanted)
-    assert raw_and_normal_scores(PodTopologySpread(), cache, wanted) is None
+        prepared(PodTopologySpread(gates=DEFAULT_GATES), cache, wanted)
+    assert raw_and_normal_scores(PodTopologySpread(gates=DEFAULT_GATES), cache, wanted) is None
 
 
 def test_an_invalid_soft_constraint_ends_scoring() -> None:
     """A selector that does not parse cannot be scored by; filtering never looks at it."""
     cache, wanted = zones(a=1), pod("p").spread(ZONE, BROKEN, when=SOFT).obj()
     with pytest.raises(CycleError, match=f"obtaining pod's soft topology spread constraints: {FAULT}"):
-        raw_and_normal_scores(PodTopologySpread(), cache, wanted)
-    assert verdicts(PodTopologySpread(), cache, wanted) == {}
+        raw_and_normal_scores(PodTopologySpread(gates=DEFAULT_GATES), cache, wanted)
+    assert verdicts(PodTopologySpread(gates=DEFAULT_GATES), cache, wanted) == {}
 
 
 # Default constraints.
@@ -225,7 +228,7 @@ def test_listed_defaults_apply_to_pods_without_constraints() -> None:
     """Hard ones filter, with the selector of the pod's services; a pod of no service has no constraints at all."""
     cache = zones(a=2, b=0)
     cache.add(service("s", app="x").obj())
-    plugin = PodTopologySpread(LIST_ARGS)
+    plugin = PodTopologySpread(LIST_ARGS, gates=DEFAULT_GATES)
     assert {n for n, s in verdicts(plugin, cache, pod("p").labels(app="x").obj()).items() if s.ok} == {"b"}
     assert verdicts(plugin, cache, pod("p").labels(app="y").obj()) == {}
     assert verdicts(plugin, cache, pod("p").labels(app="x").spread(ZONE, "app=x", when=SOFT).obj()) == {}
@@ -276,7 +279,7 @@ def test_system_defaults_score_by_host_and_zone() -> None:
         *(node(f"n{number}").zone("a" if number < 3 else "b").obj() for number in (1, 2, 3, 4)),
         *(pod(f"p{n}").labels(app="x").node(name).obj() for n, name in enumerate(("n1", "n1", "n2", "n4"))),
     )
-    scores = raw_and_normal_scores(PodTopologySpread(), cache, pod("p").labels(app="x").obj())
+    scores = raw_and_normal_scores(PodTopologySpread(gates=DEFAULT_GATES), cache, pod("p").labels(app="x").obj())
     assert scores == (
         {"n1": 14, "n2": 12, "n3": 7, "n4": 9},
         {"n1": 50, "n2": 64, "n3": 100, "n4": 85},
@@ -289,7 +292,9 @@ def test_only_domains_of_feasible_nodes_weigh_but_pods_count_everywhere() -> Non
     cache.add(node("a2").zone("a").obj())
     for number in range(7):
         cache.add(pod(f"a2-{number}").labels(app="x").node("a2").obj())
-    scores = raw_and_normal_scores(PodTopologySpread(), cache, wanting(when=SOFT), feasible=["a", "b"])
+    scores = raw_and_normal_scores(
+        PodTopologySpread(gates=DEFAULT_GATES), cache, wanting(when=SOFT), feasible=["a", "b"]
+    )
     weight = math.log(2 + 2)
     assert scores is not None
     assert scores[0] == {"a": round(7 * weight), "b": round(3 * weight)}
@@ -299,14 +304,14 @@ def test_own_constraints_ignore_nodes_without_the_key() -> None:
     """Such a node scores 0 and has no part in the scale, even as the best; its pods count for nothing."""
     cache = zones(a=2, b=1)
     cache.add(node("keyless").obj())
-    scores = raw_and_normal_scores(PodTopologySpread(), cache, wanting(when=SOFT))
+    scores = raw_and_normal_scores(PodTopologySpread(gates=DEFAULT_GATES), cache, wanting(when=SOFT))
     assert scores == ({"a": 3, "b": 1, "keyless": 0}, {"a": 33, "b": 100, "keyless": 0})
 
 
 def test_all_nodes_ignored() -> None:
     """When no node has the key, all score 0."""
     cache = cache_of(node("one").obj(), node("two").obj())
-    scores = raw_and_normal_scores(PodTopologySpread(), cache, wanting(when=SOFT))
+    scores = raw_and_normal_scores(PodTopologySpread(gates=DEFAULT_GATES), cache, wanting(when=SOFT))
     assert scores == ({"one": 0, "two": 0}, {"one": 0, "two": 0})
 
 
@@ -323,7 +328,7 @@ def test_nodes_without_zone_are_a_domain_of_the_system_defaults() -> None:
     cache = zones(a=1, b=0)
     cache.add(node("bare").obj())
     cache.add(service("s", app="x").obj())
-    scores = raw_and_normal_scores(PodTopologySpread(), cache, pod("p").labels(app="x").obj())
+    scores = raw_and_normal_scores(PodTopologySpread(gates=DEFAULT_GATES), cache, pod("p").labels(app="x").obj())
     weight = math.log(3 + 2)  # hosts and zones alike
     assert scores is not None
     assert scores[0] == {"a": round(weight + 2 + weight + 4), "b": 6, "bare": 2}
@@ -338,7 +343,7 @@ def test_nodes_without_zone_share_the_domain_of_the_empty_value() -> None:
         *(pod(f"bare-{number}").labels(app="x").node("bare").obj() for number in range(2)),
         *(pod(f"gone-{number}").labels(app="x").node("gone").obj() for number in range(5)),
     )
-    scores = raw_and_normal_scores(PodTopologySpread(), cache, pod("p").labels(app="x").obj())
+    scores = raw_and_normal_scores(PodTopologySpread(gates=DEFAULT_GATES), cache, pod("p").labels(app="x").obj())
     assert scores is not None
     assert scores[0] == {"blank": round(2 + 2 * math.log(1 + 2) + 4), "bare": round(2 * math.log(2 + 2) + 2)}
 
@@ -346,7 +351,9 @@ def test_nodes_without_zone_share_the_domain_of_the_empty_value() -> None:
 def test_listed_defaults_require_all_keys() -> None:
     """Unlike the system's own, a profile's listed defaults pass over nodes without the key."""
     cache = cache_of(node("racked").label("rack", "r").obj(), node("bare").obj(), service("s", app="x").obj())
-    scores = raw_and_normal_scores(PodTopologySpread(LIST_ARGS), cache, pod("p").labels(app="x").obj())
+    scores = raw_and_normal_scores(
+        PodTopologySpread(LIST_ARGS, gates=DEFAULT_GATES), cache, pod("p").labels(app="x").obj()
+    )
     assert scores == ({"racked": 1, "bare": 0}, {"racked": 100, "bare": 0})
 
 
@@ -354,18 +361,22 @@ def test_a_host_counts_its_pods_whatever_the_policies_say() -> None:
     """Hosts are scored by their own pods even where the inclusion policy leaves them out; zones are not."""
     cache = zones(a=1, b=0)
     built = pod("p").labels(app="x").node_selector(disk="ssd")
-    by_host = raw_and_normal_scores(PodTopologySpread(), cache, built.spread(HOST, "app=x", when=SOFT).obj())
+    by_host = raw_and_normal_scores(
+        PodTopologySpread(gates=DEFAULT_GATES), cache, built.spread(HOST, "app=x", when=SOFT).obj()
+    )
     assert by_host == ({"a": 1, "b": 0}, {"a": 0, "b": 100})
     built = pod("p").labels(app="x").node_selector(disk="ssd")
-    by_zone = raw_and_normal_scores(PodTopologySpread(), cache, built.spread(ZONE, "app=x", when=SOFT).obj())
+    by_zone = raw_and_normal_scores(
+        PodTopologySpread(gates=DEFAULT_GATES), cache, built.spread(ZONE, "app=x", when=SOFT).obj()
+    )
     assert by_zone == ({"a": 0, "b": 0}, {"a": 100, "b": 100})
 
 
 def test_without_soft_constraints_scoring_is_skipped() -> None:
     """Hard constraints, and pods of no service, have no score."""
     cache = zones(a=1)
-    assert raw_and_normal_scores(PodTopologySpread(), cache, wanting()) is None
-    assert raw_and_normal_scores(PodTopologySpread(), cache, pod("p").labels(app="x").obj()) is None
+    assert raw_and_normal_scores(PodTopologySpread(gates=DEFAULT_GATES), cache, wanting()) is None
+    assert raw_and_normal_scores(PodTopologySpread(gates=DEFAULT_GATES), cache, pod("p").labels(app="x").obj()) is None
 
 
 def test_logarithm_is_the_one_of_fdlibm() -> None:
@@ -385,7 +396,7 @@ def test_each_node_stands_in_its_own_world() -> None:
         *(pod(f"on-{name}").labels(app="x").node(name).obj() for name in ("a1", "a2")),
         pod("on-b1").labels(app="x").node("b1").obj(),
     )
-    plugin = PodTopologySpread()
+    plugin = PodTopologySpread(gates=DEFAULT_GATES)
     _, view, outcome = prepared(plugin, cache, wanting())
     assert isinstance(outcome, Ready)
     forked = plugin.fork(outcome.state, view)
@@ -422,7 +433,7 @@ def test_the_emptiest_domain_follows_the_moves(totals: dict[str, int], coming: i
     cache = zones(**totals)
     for number in range(max(coming, 0)):
         cache.nominate(pod(f"coming-{number}").labels(app="x").obj(), "a")
-    plugin = PodTopologySpread()
+    plugin = PodTopologySpread(gates=DEFAULT_GATES)
     _, view, outcome = prepared(plugin, cache, wanting())
     assert isinstance(outcome, Ready)
     forked = plugin.fork(outcome.state, view)
@@ -444,7 +455,7 @@ def test_pods_that_were_never_counted_still_move(moved: str, sign: int, wanted: 
     """Upstream counts by stricter rules than it keeps the counts by, and so does this."""
     cache = zones(a=1, b=0)
     cache.add(pod("leaving").labels(app="x").node("a").terminating().obj())
-    plugin = PodTopologySpread()
+    plugin = PodTopologySpread(gates=DEFAULT_GATES)
     _, view, outcome = prepared(plugin, cache, wanted)
     assert isinstance(outcome, Ready)
     node_rows = row_array([view.nodes.rows_by_name["a"]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.requeue_hints import is_worth_it, registered
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import LIST_DEFAULTING, PodTopologySpreadArgs
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.pod_topology_spread import PodTopologySpread
@@ -66,7 +67,7 @@ OTHER = pod("q").labels(app="b").node("n")
 )
 def test_pod_changes(waiting: Pod, old: Pod | None, new: Pod | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(PodTopologySpread(), waiting, old, new) == worth_it
+    assert is_worth_it(PodTopologySpread(gates=DEFAULT_GATES), waiting, old, new) == worth_it
 
 
 IN_A = node("n").labels(zone="a", rack="1")
@@ -94,7 +95,7 @@ IN_A = node("n").labels(zone="a", rack="1")
 )
 def test_node_changes(old: Node | None, new: Node | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(PodTopologySpread(), SPREAD, old, new) == worth_it
+    assert is_worth_it(PodTopologySpread(gates=DEFAULT_GATES), SPREAD, old, new) == worth_it
 
 
 BY_DEFAULT = PodTopologySpread(
@@ -103,7 +104,8 @@ BY_DEFAULT = PodTopologySpread(
         default_constraints=(
             TopologySpreadConstraint(topology_key="zone", when_unsatisfiable="DoNotSchedule", max_skew=1),
         ),
-    )
+    ),
+    gates=DEFAULT_GATES,
 )
 
 
@@ -127,13 +129,13 @@ def test_default_constraints(old: Pod | None, new: Pod | None, worth_it: bool) -
 def test_a_pod_that_does_not_parse_is_always_worth_it() -> None:
     """Upstream's hint fails, which counts as a yes."""
     waiting = pod("p").spread("zone", {"!": "!"}).obj()
-    assert is_worth_it(PodTopologySpread(), waiting, None, COUNTING.obj())
-    assert is_worth_it(PodTopologySpread(), waiting, None, node("n").obj())
+    assert is_worth_it(PodTopologySpread(gates=DEFAULT_GATES), waiting, None, COUNTING.obj())
+    assert is_worth_it(PodTopologySpread(gates=DEFAULT_GATES), waiting, None, node("n").obj())
 
 
 def test_registers() -> None:
     """As upstream."""
-    assert registered(PodTopologySpread()) == {
+    assert registered(PodTopologySpread(gates=DEFAULT_GATES)) == {
         EventResource.POD: ActionType.ADD
         | ActionType.UPDATE_POD_LABEL
         | ActionType.UPDATE_POD_TOLERATION

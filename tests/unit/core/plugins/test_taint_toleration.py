@@ -6,6 +6,7 @@ import pytest
 from tests.support.caches import cache_of, prepared, raw_and_normal_scores, verdicts
 
 from bayplan.core.columns import row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import (
     FilterPlugin,
     NormalizePlugin,
@@ -57,7 +58,7 @@ from bayplan.testing.pods import PodBuilder
 )
 def test_filter(tainted: NodeBuilder, incoming: PodBuilder, fits: bool) -> None:
     """Every NoSchedule and NoExecute taint must be tolerated by at least one toleration."""
-    status = verdicts(TaintToleration(), cache_of(tainted.obj()), incoming.obj())["n"]
+    status = verdicts(TaintToleration(gates=DEFAULT_GATES), cache_of(tainted.obj()), incoming.obj())["n"]
     assert status.ok is fits
     if not fits:
         assert status.code is Code.UNRESOLVABLE
@@ -104,7 +105,9 @@ def prefer(name: str, *keys: str) -> NodeBuilder:
 )
 def test_score(nodes: list[NodeBuilder], incoming: PodBuilder, raw: list[int], normal: list[int]) -> None:
     """Untolerated PreferNoSchedule taints are counted; the node with most of them gets nothing."""
-    scored = raw_and_normal_scores(TaintToleration(), cache_of(*(item.obj() for item in nodes)), incoming.obj())
+    scored = raw_and_normal_scores(
+        TaintToleration(gates=DEFAULT_GATES), cache_of(*(item.obj() for item in nodes)), incoming.obj()
+    )
     assert scored is not None
     assert list(scored[0].values()) == raw
     assert list(scored[1].values()) == normal
@@ -112,7 +115,7 @@ def test_score(nodes: list[NodeBuilder], incoming: PodBuilder, raw: list[int], n
 
 def test_answers_for_the_rows_asked_about() -> None:
     """One code for each row, in the order of the rows."""
-    plugin = TaintToleration()
+    plugin = TaintToleration(gates=DEFAULT_GATES)
     cache = cache_of(node("a").obj(), node("b").taint("k").obj(), node("c").obj())
     info, view, _ = prepared(plugin, cache, pod("p").obj())
     assert plugin.filter(info, view, row_array([1, 2, 1])).tolist() == [1, 0, 1]
@@ -120,7 +123,7 @@ def test_answers_for_the_rows_asked_about() -> None:
 
 def test_a_kept_state_serves_nodes_tainted_later() -> None:
     """The prepared state holds no table of the taints that were known when it was made."""
-    plugin = TaintToleration()
+    plugin = TaintToleration(gates=DEFAULT_GATES)
     cache = cache_of(node("a").obj())
     info, view, _ = prepared(plugin, cache, pod("p").obj())
     state = plugin.pre_score(info, view, row_array([0]))
@@ -130,7 +133,7 @@ def test_a_kept_state_serves_nodes_tainted_later() -> None:
 
 def test_extension_points() -> None:
     """It filters without preparation and prepares its score."""
-    plugin = TaintToleration()
+    plugin = TaintToleration(gates=DEFAULT_GATES)
     for point in (FilterPlugin, PreScorePlugin, ScorePlugin, NormalizePlugin):
         assert isinstance(plugin, point)
     assert not isinstance(plugin, PreFilterPlugin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.requeue_hints import is_worth_it, registered
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.taint_toleration import TaintToleration
 from bayplan.model.kinds import Object
@@ -37,12 +38,12 @@ CLOSED = node("n").taint("theirs").obj()
 )
 def test_changes(old: Object | None, new: Object | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(TaintToleration(), POD, old, new) == worth_it
+    assert is_worth_it(TaintToleration(gates=DEFAULT_GATES), POD, old, new) == worth_it
 
 
 def test_registers() -> None:
     """As upstream."""
-    assert registered(TaintToleration()) == {
+    assert registered(TaintToleration(gates=DEFAULT_GATES)) == {
         EventResource.NODE: ActionType.ADD | ActionType.UPDATE_NODE_TAINT,
         EventResource.POD: ActionType.UPDATE_POD_TOLERATION,
     }

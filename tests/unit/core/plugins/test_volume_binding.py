@@ -6,6 +6,7 @@ import pytest
 from tests.support.caches import cache_of, prepared, verdicts
 
 from bayplan.core.columns import row_array
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Ready
 from bayplan.core.framework.verdict import Code, CycleError
 from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION
@@ -45,7 +46,7 @@ POD = pod("p").claim("data").obj()
 
 def reasons(*objects: Object, waiting: Pod = POD) -> dict[str, tuple[str, ...]]:
     """What the plugin says of nodes a (zone x) and b (zone y)."""
-    found = verdicts(VolumeBinding(), cache_of(*NODES, *objects), waiting)
+    found = verdicts(VolumeBinding(gates=DEFAULT_GATES), cache_of(*NODES, *objects), waiting)
     assert all(status.code is Code.UNRESOLVABLE for status in found.values() if not status.ok)
     return {name: status.reasons for name, status in found.items()}
 
@@ -102,7 +103,7 @@ def test_migrated_volume_is_reached_by_its_drivers_labels() -> None:
         claim("data").bound("pv").obj(),
         volume("pv").set(aws_elastic_block_store=disk).node_affinity(f"{ZONE}=x").obj(),
     )
-    found = verdicts(VolumeBinding(), cache, POD)
+    found = verdicts(VolumeBinding(gates=DEFAULT_GATES), cache, POD)
     assert {name: status.ok for name, status in found.items()} == {"old": True, "new": True, "both": False}
 
 
@@ -126,10 +127,10 @@ def test_errors_are_about_the_nodes_asked_for() -> None:
         claim("data").bound("pv").obj(),
         volume("pv").set(aws_elastic_block_store=disk).obj(),
     )
-    _, view, outcome = prepared(VolumeBinding(), cache, POD)
-    assert VolumeBinding().filter(outcome.state, view, row_array([1])).tolist() == [0]
+    _, view, outcome = prepared(VolumeBinding(gates=DEFAULT_GATES), cache, POD)
+    assert VolumeBinding(gates=DEFAULT_GATES).filter(outcome.state, view, row_array([1])).tolist() == [0]
     with pytest.raises(CycleError, match="could not translate pv"):
-        VolumeBinding().filter(outcome.state, view, row_array([0]))
+        VolumeBinding(gates=DEFAULT_GATES).filter(outcome.state, view, row_array([0]))
 
 
 # Claims that stop the pod at once.
@@ -293,7 +294,7 @@ def test_pod_volumes_and_what_they_change() -> None:
         local("pv1", "x", "2Gi"),
         local("pv2", "x", "1Gi"),
     )
-    plugin = VolumeBinding()
+    plugin = VolumeBinding(gates=DEFAULT_GATES)
     _, view, outcome = prepared(plugin, cache, pod("p").claim("l").claim("s").obj())
     assert isinstance(outcome, Ready)
     chosen = plugin.volumes_on(outcome.state, view, view.nodes.rows_by_name["a"])

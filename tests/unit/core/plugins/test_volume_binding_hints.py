@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.requeue_hints import is_worth_it, registered
 
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION
 from bayplan.core.plugins.volume_binding import VolumeBinding
@@ -61,7 +62,7 @@ def capacity(total: RawQuantity | None, largest: RawQuantity | None = None) -> C
 )
 def test_changes(old: Object | None, new: Object | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(VolumeBinding(), POD, old, new) == worth_it
+    assert is_worth_it(VolumeBinding(gates=DEFAULT_GATES), POD, old, new) == worth_it
 
 
 @pytest.mark.parametrize(
@@ -94,13 +95,13 @@ def test_changes(old: Object | None, new: Object | None, worth_it: bool) -> None
 )
 def test_csi_changes(old: Object | None, new: Object | None, worth_it: bool) -> None:
     """Queue or skip."""
-    assert is_worth_it(VolumeBinding(), POD, old, new) == worth_it
+    assert is_worth_it(VolumeBinding(gates=DEFAULT_GATES), POD, old, new) == worth_it
 
 
 def test_registers() -> None:
     """As upstream."""
     changed = ActionType.ADD | ActionType.UPDATE
-    assert registered(VolumeBinding()) == {
+    assert registered(VolumeBinding(gates=DEFAULT_GATES)) == {
         EventResource.STORAGE_CLASS: changed,
         EventResource.PERSISTENT_VOLUME_CLAIM: changed,
         EventResource.PERSISTENT_VOLUME: changed,

@@ -15,6 +15,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.cycle import attempt
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, NeedsPreemption, Unschedulable
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.extender import ChosenVictims, ExtenderVictim, Victims
 from bayplan.testing.builders import budget, node, pod
 
@@ -143,7 +144,7 @@ def test_an_answer_that_is_none_ends_preemption_unless_the_extender_is_ignorable
 
 
 def test_no_extender_can_have_another_schedulers_pod_evicted_where_they_are_spared() -> None:
-    cache = Cache(own_schedulers=frozenset({"default-scheduler"}))
+    cache = Cache(own_schedulers=frozenset({"default-scheduler"}), gates=DEFAULT_GATES)
     for thing in (
         node("a").capacity(cpu=4),
         pod("ours").cpu(2).running("a"),

@@ -6,6 +6,7 @@ import pytest
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.own_settings import with_settings
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Emit, Evict
 from bayplan.core.decision import Decision
@@ -30,7 +31,7 @@ class Stage:
 
     def __init__(self, *victims: PodBuilder, **limits: object) -> None:
         safety = with_settings(UPSTREAM, limits)
-        configuration = load_configuration(None, safety=safety)
+        configuration = load_configuration(None, safety=safety, release=DEFAULT_RELEASE)
         self.scheduler: Scheduler = build_scheduler(configuration, started_at=NOW)
         self.now = NOW
         self.running: dict[str, Pod] = {}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import FeatureGates
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource, Hint
 from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
 from bayplan.core.lifecycle import PodState
@@ -115,7 +116,7 @@ class Stage:
         pops_from_backoff: bool = True,
     ) -> None:
         self.now = started_at
-        self.cache = Cache()
+        self.cache = Cache(gates=DEFAULT_GATES)
         self.queue = SchedulingQueue(
             {"default-scheduler": QueueProfile(gates, Reactions((*plugins, *gates), V1_36))},
             PrioritySort().sort_key,
@@ -124,7 +125,7 @@ class Stage:
             initial_backoff_ns=initial_backoff_ns,
             max_backoff_ns=max_backoff_ns,
             mirror=self.cache,
-            gates=FeatureGates(scheduler_pop_from_backoff_q=pops_from_backoff),
+            gates=replace(DEFAULT_GATES, scheduler_pop_from_backoff_q=pops_from_backoff),
         )
 
     def wait(self, seconds: float) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import FeatureGates
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import POD_APPEARED, ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.gang_scheduling import GangScheduling
@@ -26,14 +28,14 @@ class Stage:
 
     def __init__(self) -> None:
         self.now = START
-        self.cache = Cache()
+        self.cache = Cache(gates=DEFAULT_GATES)
         profile = QueueProfile((), Reactions([GangScheduling()], V1_36), gates_gangs=True)
         self.queue = SchedulingQueue(
             {"default-scheduler": profile},
             PrioritySort().sort_key,
             started_at=START,
             mirror=self.cache,
-            gates=FeatureGates(generic_workload=True),
+            gates=replace(DEFAULT_GATES, generic_workload=True),
         )
         assert self.queue.groups is not None
         self.groups = self.queue.groups

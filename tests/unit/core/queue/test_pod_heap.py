@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.queue.pod_heap import PodHeap
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.testing.builders import pod
 
-INFO = Cache().info
+INFO = Cache(gates=DEFAULT_GATES).info
 
 
 def record(number: int, timestamp: int) -> QueuedPod:

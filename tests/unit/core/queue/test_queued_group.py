@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.queue.queued_group import QueuedGroup
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.groups import PodGroup, PodGroupSpec
 from bayplan.testing import builders as make
 
-CACHE = Cache()
+CACHE = Cache(gates=DEFAULT_GATES)
 
 
 def member(name: str, *, priority: int = 0, attempts: int = 0, timestamp: int = 0, turn: int = 0) -> QueuedPod:

@@ -20,6 +20,7 @@ from tests.support.devices import (
 
 from bayplan.analysis.device_report import claims_report
 from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import DeviceConstraint, DeviceTaint, ResourcePool
@@ -47,7 +48,7 @@ NUMA = DeviceConstraint(match_attribute=f"{DRIVER}/numa")
 
 
 def report(asking: Pod, *objects: Object) -> str:
-    cache = Cache()
+    cache = Cache(gates=DEFAULT_GATES)
     for thing in (*OBJECTS, *objects):
         cache.add(thing)
     return rendered(terminal_parts(claim_parts({"claims": claims_report(cache.info(asking), cache.view())})))

@@ -16,6 +16,7 @@ from bayplan.analysis.placement import place_pods
 from bayplan.analysis.tie_breaks import smallest_name
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.columns import IntArray, Rows, every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
@@ -73,7 +74,7 @@ def running_stopwatch() -> Stopwatch:
 
 
 def default_profiles() -> Mapping[str, Profile]:
-    return build_profiles(load_configuration(None))
+    return build_profiles(load_configuration(None, release=DEFAULT_RELEASE))
 
 
 @pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)

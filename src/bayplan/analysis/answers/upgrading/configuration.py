@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan.config.feature_gates import GATE_FIELDS, GateSettings, refused_gates
 from bayplan.config.loading import ConfigSource, load_configuration
-from bayplan.config.releases import KubernetesRelease
+from bayplan.config.releases import KubernetesRelease, release_of
 from bayplan.config.writing import configuration_document
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.errors import InvalidObject
@@ -48,10 +48,10 @@ def changed_defaults(given: GateSettings, before: FeatureGates, after: FeatureGa
 def file_changes(config: ConfigSource, before: FeatureGates, after: FeatureGates) -> list[ConfigurationChange]:
     """What the other version refuses of the file; if it takes it, the fields whose meaning or default differs."""
     try:
-        new = configuration_document(load_configuration(config, after))
+        new = configuration_document(load_configuration(config, after, release=release_of(after)))
     except InvalidObject as error:
         return [ConfigurationChange(fault.field, fault.message, True) for fault in error.faults]
-    old = configuration_document(load_configuration(config, before))
+    old = configuration_document(load_configuration(config, before, release=release_of(before)))
     return [ConfigurationChange(path, text) for path, text in _differences(old, new, "")]
 
 

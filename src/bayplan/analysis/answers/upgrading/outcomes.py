@@ -14,6 +14,7 @@ from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.cluster_objects import add_along, is_over, is_pending, unbound
 from bayplan.config.loading import ConfigSource, load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.config.releases import release_of
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo, Port, host_ports
 from bayplan.core.cycle import attempt
@@ -54,7 +55,7 @@ class Outcomes:
 
     def __init__(self, asking: Asking, config: ConfigSource, gates: FeatureGates) -> None:
         self._cluster, self._gates, self._own_schedulers = asking.cluster, gates, asking.own_schedulers
-        self._profiles = build_profiles(load_configuration(config, gates))
+        self._profiles = build_profiles(load_configuration(config, gates, release=release_of(gates)))
         self._cache = self._cache_without("")
         self._decider = Decider(self._profiles)
         self._sharing = _sharing_ports(self._cluster)

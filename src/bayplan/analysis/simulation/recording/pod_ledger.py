@@ -12,6 +12,7 @@ from bayplan.analysis.simulation.results.run_format import End, EvictionCause, N
 from bayplan.controllers.budgets.evicting import EVICTION_REASON
 from bayplan.controllers.ownership import controller_reference, deployment_behind
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
@@ -88,7 +89,7 @@ class PodLedger:
 
     def _add(self, pod: Pod, at: int) -> None:
         meta, phase, node = pod.metadata, pod.status.phase, pod.spec.node_name or None
-        asked = pod_requests(pod).used
+        asked = pod_requests(pod, DEFAULT_GATES).used
         seconds = at / 1e9
         end = End.RUNNING if node else End.PENDING
         row = PodRow(

@@ -18,7 +18,7 @@ from bayplan.core.actions import ReleaseClaim
 from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.node_selectors import compile_term, match_some
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import DynamicResourcesArgs
 from bayplan.core.framework.contract import (
     SKIP,
@@ -114,7 +114,7 @@ class DynamicResources:
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
     sees_shape_only: ClassVar[bool] = True  # a pod that shares answers has no claims
 
-    def __init__(self, args: DynamicResourcesArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, args: DynamicResourcesArgs | None = None, *, gates: FeatureGates) -> None:
         self.binding_timeout_ns = (args or DynamicResourcesArgs()).binding_timeout_ns
         self._gates = gates
 

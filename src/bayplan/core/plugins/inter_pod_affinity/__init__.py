@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import InterPodAffinityArgs
 from bayplan.core.framework.contract import (
     SKIP,
@@ -53,7 +53,7 @@ class InterPodAffinity:
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 
-    def __init__(self, args: InterPodAffinityArgs = DEFAULT_ARGS, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, args: InterPodAffinityArgs = DEFAULT_ARGS, *, gates: FeatureGates) -> None:
         self.args = args
         self._meets_every_term = not gates.release.one_anti_affinity_term_wakes
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import PodTopologySpreadArgs
 from bayplan.core.framework.contract import (
     SKIP,
@@ -54,7 +54,7 @@ class PodTopologySpread:
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 
-    def __init__(self, args: PodTopologySpreadArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, args: PodTopologySpreadArgs | None = None, *, gates: FeatureGates) -> None:
         self.args = args or PodTopologySpreadArgs()
         self.gates = gates
 
