@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from tests.support.devices import DRIVER, asks, asks_first_of, claim_of, device, device_class, held, slice_of
 
-from bayplan.config.registry import PLAIN, WITH_ARGS
+from bayplan.config.registry import PLAIN, WITH_ARGS, WITH_GATES
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import PodResourceClaim
@@ -120,6 +121,10 @@ WAIVED = {
 }
 
 
+def maker_of(plugin: Any) -> Callable[[], Any]:
+    return partial(plugin, gates=DEFAULT_GATES) if plugin in WITH_GATES else plugin
+
+
 @pytest.mark.parametrize("plugin", [*PLAIN, *WITH_ARGS], ids=lambda plugin: plugin.name)
 def test_keeps_the_contract(plugin: Any) -> None:
     scenes = partial(
@@ -127,7 +132,7 @@ def test_keeps_the_contract(plugin: Any) -> None:
         pod_patterns=PATTERNS.get(plugin.name, POD_PATTERNS),
         node_patterns=[*NODE_PATTERNS, lambda n: n.declares(FEATURE)],
     )
-    check_plugin(plugin, seeds=SEEDS, scenes=scenes, waived=WAIVED.get(plugin.name, ()))
+    check_plugin(maker_of(plugin), seeds=SEEDS, scenes=scenes, waived=WAIVED.get(plugin.name, ()))
 
 
 def test_waivers_name_plugins_and_rules() -> None:

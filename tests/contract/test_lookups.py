@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
-from tests.contract.test_builtin_plugins import PATTERNS, SCENES
+from tests.contract.test_builtin_plugins import PATTERNS, SCENES, maker_of
 
 from bayplan.config.plugin_loading import implemented_points
 from bayplan.config.registry import PLUGINS_BY_NAME
@@ -46,7 +46,7 @@ class Recorded:
 @pytest.mark.parametrize("plugin", PLUGINS_BY_NAME.values(), ids=lambda plugin: plugin.name)
 def test_a_plugin_declares_what_it_looks_up(plugin: Any) -> None:
     # To ask a PostFilter plugin takes an attempt of all other plugins, which look up what they need.
-    made, points = plugin(), sorted(set(implemented_points(plugin)) - {"postFilter"})
+    made, points = maker_of(plugin)(), sorted(set(implemented_points(plugin)) - {"postFilter"})
     declared: frozenset[str] = getattr(plugin, "looks_up", frozenset())
     asked: set[str] = set()
     for seed in range(10):
