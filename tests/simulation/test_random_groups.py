@@ -15,6 +15,7 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.config.releases import RELEASES
 from bayplan.controllers.standard import standard_controllers
+from bayplan.core.decision import Decision, Outcome
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.groups import (
@@ -62,7 +63,16 @@ class GroupWorld:
         profiles = build_profiles(CONFIGURATION)
         self.scheduler = Scheduler(profiles, queue_order(profiles), started_at=STARTED_AT, gates=CONFIGURATION.gates)
         controllers = [*standard_controllers(draws)]
-        self.world = SimulatedWorld(store, self.scheduler, controllers, draws, started_at=STARTED_AT, faults=faults)
+        self.commits = 0
+        self.world = SimulatedWorld(
+            store,
+            self.scheduler,
+            controllers,
+            draws,
+            started_at=STARTED_AT,
+            faults=faults,
+            on_decision=self._decided,
+        )
         for number in range(self.random.randint(3, 6)):
             self._plan_group(f"g{number}", self.random.choice(priorities))
 
@@ -81,6 +91,13 @@ class GroupWorld:
         for thing in things:
             begins += random.randint(0, 3)
             self.world.at(STARTED_AT + begins * SECOND, lambda now, thing=thing: self.store.create(thing, now))  # type: ignore[misc]
+
+    def _decided(self, decision: Decision, now: int) -> None:
+        """Members go on their way only together with enough others, whatever fails later."""
+        if any(each.outcome is Outcome.ASSUMED for each in decision.members):
+            self.commits += 1
+            taken = len(self.scheduler.cache.pods.scheduled_members(decision.group))
+            assert taken >= self.min_counts[decision.group.partition("/")[2]], decision.group
 
     def on_nodes(self, group: str) -> int:
         return sum(
@@ -104,6 +121,7 @@ def test_nothing_of_a_gang_is_bound_unless_its_quorum_is(seed: int) -> None:
             bound = {name: groups.on_nodes(name) for name in groups.min_counts}
             assert all(not count or count >= groups.min_counts[name] for name, count in bound.items()), bound
     assert rests
+    assert groups.commits
     check_quiet(groups.store, groups.scheduler)
 
 
