@@ -22,13 +22,14 @@ from tests.oracle.changing_sequences import (
 from tests.oracle.comparing_decisions import PROFILES, act, agreed, play
 from tests.support.examples import examples
 
-from bayplan.core import deciding, ranking, scales, standing
+from bayplan.core import deciding, ranking
 from bayplan.core.columns import changes, counters, labels, name_ranks, nodes
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Unschedulable
 from bayplan.core.plugins.pod_topology_spread import grouping as spread_grouping
 from bayplan.core.plugins.pod_topology_spread import scoring as spread_scoring
 from bayplan.core.preemption import candidates
+from bayplan.core.reuse import board, scales
 
 QUICK = examples(50, deadline=None, report_multiple_bugs=False)
 
@@ -160,7 +161,7 @@ def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> Non
     """The same with blocks of two nodes, array code for every number of rows, no table of scores, shared domains."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(ranking, "BLOCK_BITS", 1)
-        patched.setattr(standing, "FEW_ROWS", 0)
+        patched.setattr(board, "FEW_ROWS", 0)
         patched.setattr(scales, "TABLE_LENGTH_MAX", 0)
         patched.setattr(spread_scoring, "FEW_HELD", 0)
         patched.setattr(spread_grouping, "NODES_PER_GROUP", 0)

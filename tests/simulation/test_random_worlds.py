@@ -31,8 +31,8 @@ from bayplan.core.actions import Evict
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Decision
 from bayplan.core.lifecycle import PodState
+from bayplan.core.reuse.board import Board
 from bayplan.core.scheduler import Scheduler
-from bayplan.core.standing import Standing
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.serving.metrics.registry import Metrics
@@ -175,8 +175,8 @@ def test_measuring_takes_the_same_shortcuts(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(owner, name, counting)
 
     counted(Scheduler, "_refuse_again")
-    counted(Standing, "_refresh")
-    counted(Decider, "_local_for")
+    counted(Board, "update")
+    counted(Decider, "_followed")
     journal_of(1)
     plain, taken = taken, Counter()
     journal_of(1, Metrics())

@@ -6,16 +6,18 @@ an error is an answer, too: it contains what was known up to that point.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from bayplan.core.columns import RowArray
+from bayplan.core.columns import RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.diagnosis import NO_NODES, fit_error
+from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
+from bayplan.core.diagnosis import NO_NODES, Diagnosis, fit_error
 from bayplan.core.extending import add_extender_scores, filter_by_extenders
 from bayplan.core.filtering import Filtered, PreFilterResult, filter_nodes, run_pre_filters
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError, Status
-from bayplan.core.preemption.post_filter import PostFilterResult, Search, run_post_filters
+from bayplan.core.preemption.post_filter import PostFilterResult, Search, first_by_name, run_post_filters
 from bayplan.core.sampling import sample
 from bayplan.core.scoring import Scored, score_nodes
 from bayplan.core.snapshot import View
@@ -77,3 +79,31 @@ def _score(profile: Profile, pod: PodInfo, view: View, rows: RowArray) -> Scored
         if len(rows) > 1:
             raise
         return Scored(rows)
+
+
+def choice_of(found: Attempt, view: View, start: int = 0) -> Choice:
+    """The choice a full attempt leads to. Raises the error it ended in."""
+    if found.error is not None:
+        raise found.error
+    if found.scored is not None:
+        if found.scored.totals is None:  # a lone feasible node
+            row = int(found.scored.rows[0])
+            return Fits(row, None, row_array([0]), 0, found.scored.rows)
+        totals, rows = found.scored.totals, found.scored.rows
+        best = int(totals.max())
+        return Fits(first_by_name(found.scored.best_rows(), view), best, totals, best, rows)
+    filtered, post_filter = found.filtered, found.post_filter
+    assert filtered is not None, "there are nodes"
+    assert post_filter is not None, "nothing fits"
+    return nothing_fits(post_filter, view, lambda: Diagnosis(found.message, filtered.rejectors(view)), start)
+
+
+def nothing_fits(
+    result: PostFilterResult, view: View, diagnose: Callable[[], Diagnosis], start: int = 0
+) -> NeedsPreemption | Unschedulable:
+    """Perhaps there is a node that can be cleared."""
+    found = result.found
+    if found is None or not result.status.ok or not len(found.tied_rows):
+        return Unschedulable(diagnose, result.keeps_nomination, actions=result.actions)
+    row = first_by_name(found.tied_rows, view)
+    return NeedsPreemption(diagnose, row, found.tied_rows, found, start, actions=result.actions)

@@ -1,23 +1,21 @@
-"""Decisions at speed: the same answers as `cycle.attempt`, reusing what is known of pods of the same shape.
+"""Decisions at speed: the same answers as `cycle.attempt`, reusing what is known of pods that are alike.
 
-A `Decider` keeps a standing for each shape it has seen recently. Plugins that read the whole cluster run again for
-each pod, on the nodes that pass the local filters. Anything that does not fit this pattern (a PreFilter that rejects
-or narrows, a pod that fits nowhere while such plugins foresee nothing) takes the straight path of `cycle`. Answers for
-kinds of pods that are gone are forgotten, and what is kept must not keep a pod's shape in use (`_like`).
+A `Decider` keeps boards by signature and answers by shape (see `reuse`), and decides who gets which. Anything that does
+not fit this pattern (a PreFilter that rejects or narrows, a pod that fits nowhere while plugins that read the cluster
+foresee nothing) takes the straight path of `cycle`. Answers for kinds of pods that are gone are forgotten, and what is
+kept must not keep a pod's shape in use (`_like`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
-from enum import IntEnum
 from typing import TypeAlias
 
 from bayplan.core.columns import row_array
 from bayplan.core.columns.recent import ANSWERS_BYTES_MAX, Recent
 from bayplan.core.columns.shapes import PodInfo, Shapes
-from bayplan.core.crowding import Crowds
-from bayplan.core.cycle import attempt
+from bayplan.core.cycle import attempt, choice_of
 from bayplan.core.decision import Choice, Fits, Unschedulable
 from bayplan.core.diagnosis import NO_NODES, Diagnosis
 from bayplan.core.extending import ask_filters
@@ -26,40 +24,32 @@ from bayplan.core.filtering import (
     filter_with_nominated,
     run_pre_filters,
 )
-from bayplan.core.first_sight import best_at_first_sight
 from bayplan.core.framework.extender import is_any_interested
 from bayplan.core.framework.profile import Profile, Signature
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.ground import Ground, NothingToReuse, ground_for
-from bayplan.core.kept_answers import KeptAnswers, LocalAnswers, choice_of
 from bayplan.core.preemption.few_nodes import FewNodes
+from bayplan.core.reuse.board import Board, board_for
+from bayplan.core.reuse.crowding import CrowdedUsage
+from bayplan.core.reuse.first_sight import best_at_first_sight
+from bayplan.core.reuse.node_board import NodeBoard, NothingToReuse, node_board_for
+from bayplan.core.reuse.shape_answers import ShapeAnswers
 from bayplan.core.snapshot import View
-from bayplan.core.standing import Standing, standing_for
 
 #: What an answer takes beside its arrays, and what these take for each node.
 BASE_BYTES = 4_000
-GROUND_BYTES = 32
-STANDING_BYTES = 64
+NODE_BOARD_BYTES = 32
+BOARD_BYTES = 64
 CANDIDACY_BYTES = 64
 GROUPS_BYTES = 32
 
 #: Answers of so many kinds of pods that are gone may be kept for a while: to look for them takes time.
 GONE_MAX = 16
 
-LookedUp: TypeAlias = KeptAnswers | NothingToReuse | Fits | Unschedulable
-Kept: TypeAlias = KeptAnswers | LocalAnswers | Ground | NothingToReuse
+LookedUp: TypeAlias = ShapeAnswers | NothingToReuse | Fits | Unschedulable
+Kept: TypeAlias = ShapeAnswers | Board | NodeBoard | NothingToReuse
 
-
-class About(IntEnum):
-    """What an answer is kept for, and whose signature its key has."""
-
-    SHAPE = 0  # of a shape: its serial
-    LOCAL = 1  # of all local plugins
-    NODES = 2  # of local plugins that look at node objects alone
-
-
-Key: TypeAlias = tuple[int, str, int | Signature]  # `About`, the name of the profile, what pods have in common
-_SHAPE, _LOCAL, _NODES = map(int, About)  # to hash a member of an enumeration takes time
+#: What an answer is kept for: the class of boards, the name of the profile, and a signature, or the serial of a shape.
+Key: TypeAlias = tuple[type[Board | NodeBoard] | None, str, int | Signature]
 
 
 class Decider:
@@ -68,11 +58,11 @@ class Decider:
     def __init__(self, profiles: Mapping[str, Profile], *, reuse: bool = True) -> None:
         self._profiles = profiles
         self._reuse = reuse
-        self.standings_made = 0  # where others could not be reused
-        #: Keys for pods that were decided on, and under which local answers were looked for: lately, and before that.
+        self.boards_made = 0  # where others could not be reused
+        #: Keys under which boards were looked for, at first sight as well: lately, and before that.
         self._seen: set[Key] = set()
         self._seen_before: set[Key] = set()
-        self._crowds = Crowds()
+        self._crowded: dict[int, CrowdedUsage] = {}  # by priority of the pod that has to make room
         self._few_nodes = FewNodes()
         self._next_start = 0  # one for all profiles, as upstream
         self._answers: Recent[Key, Kept] = Recent(ANSWERS_BYTES_MAX)
@@ -94,7 +84,7 @@ class Decider:
                 found = self.look_up(profile, pod, view)
                 if isinstance(found, (Unschedulable, Fits)):
                     return found
-                choice = found.decide(pod, view) if isinstance(found, KeptAnswers) else None
+                choice = found.decide(pod, view) if isinstance(found, ShapeAnswers) else None
                 if choice is not None and not isinstance(choice, Fits):
                     self._count_candidacies(profile, pod, view)
             except CycleError:
@@ -114,103 +104,106 @@ class Decider:
 
     def look_up(self, profile: Profile, pod: PodInfo, view: View) -> LookedUp:
         """What is known of such pods; the choice itself at first sight, or where it is what it was the last time."""
-        key = (_SHAPE, profile.scheduler_name, pod.shape.serial)
+        key = (None, profile.scheduler_name, pod.shape.serial)
         kept = self._answers.get(key)
-        assert kept is None or isinstance(kept, (KeptAnswers, NothingToReuse))
         if kept is None:
             choice = self._choice_at_first_sight(profile, pod, view)
             if choice is not None:
                 return choice
-        elif isinstance(kept, KeptAnswers) and (unschedulable := kept.unschedulable_before(pod, view)) is not None:
-            return unschedulable
+        elif isinstance(kept, ShapeAnswers):
+            unschedulable = kept.unschedulable_before(pod, view)
+            if unschedulable is not None:
+                return unschedulable
+            if kept.board.follow(view):
+                return kept
         elif kept.follow(view):
+            assert isinstance(kept, NothingToReuse)
             return kept
-        local = self._local_for(profile, pod, view)
-        if isinstance(local, NothingToReuse):
-            kept = local
-        elif isinstance(kept, KeptAnswers):
-            kept.rest_on(local)
+        board = self._board(profile, pod, view)
+        if isinstance(board, NothingToReuse):
+            kept = board
+        elif isinstance(kept, ShapeAnswers):
+            kept.board = board
         else:
-            kept = KeptAnswers(pod, local)
+            kept = ShapeAnswers(pod, board, self._crowded, self._few_nodes)
         self._answers.put(key, kept, _size(kept, view.nodes.count))
         return kept
 
     def _choice_at_first_sight(self, profile: Profile, pod: PodInfo, view: View) -> Fits | None:
         """None when such pods were seen before, or there is more to it."""
-        key = _local_key(profile, pod)
+        key = (Board, profile.scheduler_name, profile.signature(pod))
         if key in self._seen or key in self._seen_before:
             return None
         self._seen.add(key)
-        ground = self._ground_for(profile, pod, view)
-        self.standings_made += 1
-        return best_at_first_sight(profile, pod, view, ground) if isinstance(ground, Ground) else None
+        self.boards_made += 1
+        node_board = self._node_board(profile, pod, view)
+        return best_at_first_sight(profile, pod, view, node_board) if isinstance(node_board, NodeBoard) else None
 
-    def _local_for(self, profile: Profile, pod: PodInfo, view: View) -> LocalAnswers | NothingToReuse:
-        """What the local plugins say, shared by all pods that they cannot tell apart."""
-        key = _local_key(profile, pod)
-        self._seen.add(key)
-        local = self._answers.get(key)
-        assert local is None or isinstance(local, (LocalAnswers, NothingToReuse))
-        if local is None or not local.follow(view):
-            self.standings_made += 1
-            ground = self._ground_for(profile, pod, view)
-            made = ground if isinstance(ground, NothingToReuse) else standing_for(profile, _like(pod), view, ground)
-            local = LocalAnswers(made, self._crowds, self._few_nodes) if isinstance(made, Standing) else made
-            self._answers.put(key, local, _size(local, view.nodes.count))
-        return local
+    def _board(self, profile: Profile, pod: PodInfo, view: View) -> Board | NothingToReuse:
+        """What the local plugins say of pods that they sign like this one."""
 
-    def _ground_for(self, profile: Profile, pod: PodInfo, view: View) -> Ground | NothingToReuse:
-        key = (_NODES, profile.scheduler_name, profile.signature_of_nodes(pod))
+        def make() -> Board | NothingToReuse:
+            self.boards_made += 1
+            node_board = self._node_board(profile, pod, view)
+            return board_for(profile, _like(pod), view, node_board) if isinstance(node_board, NodeBoard) else node_board
+
+        board = self._followed((Board, profile.scheduler_name, profile.signature(pod)), view, make)
+        assert isinstance(board, (Board, NothingToReuse))
+        return board
+
+    def _node_board(self, profile: Profile, pod: PodInfo, view: View) -> NodeBoard | NothingToReuse:
+        """What those of them say that look at node objects alone."""
+        key = (NodeBoard, profile.scheduler_name, profile.signature_of_nodes(pod))
+        board = self._followed(key, view, lambda: node_board_for(profile, _like(pod), view))
+        assert isinstance(board, (NodeBoard, NothingToReuse))
+        return board
+
+    def _followed(self, key: Key, view: View, make: Callable[[], Board | NodeBoard | NothingToReuse]) -> Kept:
+        """What is kept under the key, brought up to date or made again."""
         self._seen.add(key)
-        ground = self._answers.get(key)
-        assert ground is None or isinstance(ground, (Ground, NothingToReuse))
-        if ground is None or not ground.follow(view):
-            ground = ground_for(profile, _like(pod), view)
-            self._answers.put(key, ground, _size(ground, view.nodes.count))
-        return ground
+        kept = self._answers.get(key)
+        assert not isinstance(kept, ShapeAnswers)
+        if kept is None or not kept.follow(view):
+            kept = make()
+            self._answers.put(key, kept, _size(kept, view.nodes.count))
+        return kept
 
     def _count_candidacies(self, profile: Profile, pod: PodInfo, view: View) -> None:
-        """Answers have grown by what was found out about victims."""
-        key = _local_key(profile, pod)
-        local = self._answers.peek(key)
-        if isinstance(local, LocalAnswers):
-            self._answers.resize(key, _size(local, view.nodes.count))
+        """A board has grown by what was found out about victims."""
+        key = (Board, profile.scheduler_name, profile.signature(pod))
+        board = self._answers.peek(key)
+        if board is not None:
+            self._answers.resize(key, _size(board, view.nodes.count))
 
     def forget(self, shapes: Shapes) -> None:
-        """Forget answers for shapes that are gone, once there are more than a few, and those nobody asks for."""
+        """Forget answers for shapes that are gone, once there are more than a few, and boards nobody asks for."""
         departures, left_then = self._looked_through
         gone = shapes.departures - departures
         if gone <= GONE_MAX or gone <= left_then // 4:
             return
-        kept = {key: answer for key in self._answers if (answer := self._answers.peek(key)) is not None}
-        left = {key for key in kept if (shapes.has(key[2]) if isinstance(key[2], int) else key in self._seen)}
-        needed: set[int] = set()
-        for key in left:
-            if isinstance(answer := kept[key], KeptAnswers):
-                needed |= {id(answer.local), id(answer.local.standing.ground)}
-            elif isinstance(answer, LocalAnswers):
-                needed.add(id(answer.standing.ground))
-        for key, answer in kept.items():
-            if key not in left and id(answer) not in needed:
-                self._answers.pop(key)
-            elif isinstance(answer, LocalAnswers):
-                answer.forget_tries()
+        needed: set[int] = set()  # by identity: boards that others stand on, which come after them
+        for of in (None, Board, NodeBoard):
+            for key in [key for key in self._answers if key[0] is of]:
+                kept = self._answers.peek(key)
+                there = shapes.has(key[2]) if isinstance(key[2], int) else key in self._seen or id(kept) in needed
+                if not there:
+                    self._answers.pop(key)
+                elif isinstance(kept, ShapeAnswers):
+                    needed.add(id(kept.board))
+                elif isinstance(kept, Board):
+                    needed.add(id(kept.node_board))
+                    kept.tried.clear()
         self._seen, self._seen_before = set(), self._seen
         self._looked_through = shapes.departures, len(self._answers)
 
 
 def _size(kept: Kept, node_count: int) -> int:
     """Bytes that it takes, by estimate."""
-    if isinstance(kept, LocalAnswers):
-        return BASE_BYTES + node_count * (STANDING_BYTES + CANDIDACY_BYTES * kept.candidacy_count)
-    if isinstance(kept, Ground):
-        return BASE_BYTES + node_count * GROUND_BYTES
-    return BASE_BYTES + (node_count * GROUPS_BYTES if isinstance(kept, KeptAnswers) and kept.may_group else 0)
-
-
-def _local_key(profile: Profile, pod: PodInfo) -> Key:
-    """Equal for pods that local plugins cannot tell apart."""
-    return _LOCAL, profile.scheduler_name, profile.signature(pod)
+    if isinstance(kept, Board):
+        return BASE_BYTES + node_count * (BOARD_BYTES + CANDIDACY_BYTES * kept.candidacy_count)
+    if isinstance(kept, NodeBoard):
+        return BASE_BYTES + node_count * NODE_BOARD_BYTES
+    return BASE_BYTES + (node_count * GROUPS_BYTES if isinstance(kept, ShapeAnswers) and kept.may_group else 0)
 
 
 def _like(pod: PodInfo) -> PodInfo:

@@ -14,7 +14,8 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, NeedsPreemption, Unschedulable
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.kept_answers import PRIORITIES_MAX, LocalAnswers
+from bayplan.core.reuse.board import Board
+from bayplan.core.reuse.preempting import PRIORITIES_MAX
 from bayplan.model.kinds import Object
 from bayplan.model.structs import replace
 from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource, Volume
@@ -92,7 +93,7 @@ def test_victims_are_kept_for_a_few_priorities() -> None:
     waiting = [cache.info(pod(f"p{number}").cpu(4).priority(1 + number).obj()) for number in range(3 * PRIORITIES_MAX)]
     for preemptor in waiting:
         assert victims_node(decider, preemptor, cache) == "b"
-        kept = [answer for key in decider._answers if isinstance(answer := decider._answers.peek(key), LocalAnswers)]
+        kept = [answer for key in decider._answers if isinstance(answer := decider._answers.peek(key), Board)]
         assert [0 < answer.candidacy_count <= PRIORITIES_MAX for answer in kept] == [True]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.cycle import attempt
+from bayplan.core.cycle import attempt, choice_of
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Fits
 from bayplan.core.failure_handling import SCHEDULER_ERROR, UNSCHEDULABLE
@@ -17,7 +17,6 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.cycle import PodOutcome
 from bayplan.core.groups.member import Member, nominated_row
-from bayplan.core.kept_answers import choice_of
 from bayplan.core.preemption.post_filter import PostFilterResult, first_by_name
 from bayplan.core.preemption.unit_search import UnitSearch, UnitsFound
 from bayplan.core.snapshot import View

@@ -10,7 +10,7 @@ here; for its sake nodes that pass the local filters are tried, too. The record 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import FEW_ROWS, count_verdicts
 from bayplan.core.filtering import PASSED, Filtered, Verdicts
+from bayplan.core.following import Follower
 from bayplan.core.framework.contract import State
 from bayplan.core.framework.verdict import Status
 from bayplan.core.preemption.candidates import (
@@ -65,48 +66,53 @@ class _Answer(NamedTuple):
     victims: RowArray | None
 
 
-class Candidacy:
+class Candidacy(Follower):
     """What would have to go from each node."""
 
     def __init__(self, view: View, few_nodes: FewNodes | None = None) -> None:
         """What `few_nodes` knows of nodes may be shared among candidacies."""
-        node_count = view.nodes.count
-        self._budgets_version = view.objects.budgets_version
+        nodes, node_count = view.nodes, view.nodes.count
+        super().__init__(view, nodes.usage_changes, nodes.importance_changes)
+        self._changed = row_array([])  # rows that have changed since they were tried
         self.outcomes = np.zeros(node_count, dtype=np.int8)  # (nodes,)
         #: (nodes,) of those that are STILL_FAILING
         self.still_failing = Verdicts(np.full(node_count, PASSED, dtype=np.int8), np.zeros(node_count, dtype=np.int64))
         self.values: IntArray = np.full((len(CRITERIA), node_count), WORST)  # (criteria, nodes) lowest is best
         self._victims: dict[int, RowArray] = {}
         self._failures: tuple[tuple[Status, int], ...] | None = None
-        self._positions: tuple[int, int] | None = None  # how far the nodes' logs were read
-        self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `follow_some`
+        self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `try_some`
         self._tied_rows: RowArray | None = None
         self._best: tuple[int, ...] | None = None  # values of the tied rows
         self._few_nodes = few_nodes or FewNodes()
         self._demanding: Sequence[State] | None = None  # states that the demands are good for
         self._demands: Demands | None = None
-        self._versions: list[int] = []  # of the rows, when they were tried
+        self._versions: list[int] = []  # of the rows, when they were tried; empty until then
         #: Answers by row and version, of nodes that will be again what they were: see `NodeTable.trial`.
         self._known: dict[tuple[int, int], _Answer] = {}
 
-    def can_follow(self, view: View) -> bool:
-        """Whether nothing has changed but what the logs of nodes say, and there is room for all rows."""
-        return self._budgets_version == view.objects.budgets_version and len(self.outcomes) == view.nodes.count
+    def epoch(self, view: View) -> Hashable:
+        return view.objects.budgets_version
 
-    def follow(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
-        """Bring every row up to date."""
+    def update(self, view: View, rows: RowArray) -> bool:
+        """Rows are tried once it is known for which pod."""
+        if view.nodes.count != len(self.outcomes):
+            return False
+        self._lasting[rows] = False
+        self._changed = np.concatenate((self._changed, rows)) if len(self._changed) else rows
+        return True
+
+    def try_changed(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
+        """Try all rows, or those that have changed. It has followed."""
         nodes = view.nodes
-        changed = self._changed_rows(nodes)
-        if changed is None:
-            self._known.clear()
+        if not self._versions:
             self._try_again(pod, view, filtered, every_row(nodes.count))
             self._versions = nodes.versions.copy()
-        elif len(changed):
+        elif len(self._changed):
             self._view, self._filtered = view, filtered
-            unknown = self._recall(nodes, distinct(changed))
+            unknown = self._recall(nodes, distinct(self._changed))
             if len(unknown):
                 self._try_again(pod, view, filtered, unknown)
-        self._positions = _positions(nodes)
+        self._changed = row_array([])
 
     def _recall(self, nodes: NodeTable, rows: RowArray) -> RowArray:
         """Answers for rows that are what they were some time ago; those that are not are returned."""
@@ -152,34 +158,19 @@ class Candidacy:
         if answer.victims is not None:
             self._victims[row] = answer.victims
 
-    def follow_some(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray, lasting: BoolArray) -> None:
-        """Bring these rows up to date with filters in play that look beyond a node: most are tried each time.
+    def try_some(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray, lasting: BoolArray) -> None:
+        """Try these rows with filters in play that look beyond a node: most of them each time. It has followed.
 
         Those that are `lasting` (rows,) change with the pods on their node alone: they are kept from one time that this
         is so to the next.
         """
-        nodes = view.nodes
-        changed = self._changed_rows(nodes)
-        self._lasting[slice(None) if changed is None else changed] = False
         again = rows[~(self._lasting[rows] & lasting)]
         self._lasting[rows] = lasting
         if len(again):
             self._try_again(pod, view, filtered, again)
             self.complete(pod)
             self._lasting[again[self.still_failing.codes[again] < 0]] = False  # errors, known to this outcome alone
-        self._positions = _positions(nodes)
-
-    def _changed_rows(self, nodes: NodeTable) -> RowArray | None:
-        """Rows that are not what they were when they were tried last; None: nobody knows."""
-        if self._positions is None:
-            return None
-        logs = (nodes.usage_changes, nodes.importance_changes)
-        read = zip(logs, self._positions, strict=True)
-        changed = [log.since(position) for log, position in read if log.position > position]
-        if len(changed) == 1:  # as after most decisions
-            return changed[0]
-        known = [rows for rows in changed if rows is not None]
-        return np.concatenate((row_array([]), *known)) if len(known) == len(changed) else None
+        self._changed = row_array([])
 
     def _try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         """New answers for these rows, and the choice that follows from all answers."""
@@ -366,8 +357,3 @@ def cheapest(candidate_rows: RowArray, values: IntArray, *, others_are_worst: bo
             left = best.nonzero()[0] if compares_all else left[best]
             compares_all = False
     return left
-
-
-def _positions(nodes: NodeTable) -> tuple[int, int]:
-    """How far the logs have come: of nodes and the pods on each, and of the importance of pods."""
-    return nodes.usage_changes.position, nodes.importance_changes.position

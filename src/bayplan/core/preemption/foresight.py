@@ -138,7 +138,7 @@ class Foreseen:
         self.tied_rows = cheapest(potential[is_candidate], values, others_are_worst=all_kept)
 
     def _try(self, tried: Candidacy, rows: RowArray, lasting: BoolArray) -> None:
-        tried.follow_some(self._pod, self._view, self._filtered, rows, lasting)
+        tried.try_some(self._pod, self._view, self._filtered, rows, lasting)
 
     def victims_on(self, node_row: int) -> RowArray:
         is_open = self._is_open[np.searchsorted(self._rows, node_row)]

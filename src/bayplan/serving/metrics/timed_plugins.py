@@ -26,10 +26,10 @@ from bayplan.core.framework.contract import (
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import ClusterEvent, Hint
 from bayplan.core.framework.verdict import Code, Status
-from bayplan.core.ground import NothingToReuse
 from bayplan.core.instruments import Instruments
 from bayplan.core.queue.hints import QueueProfile
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
+from bayplan.core.reuse.node_board import NothingToReuse
 from bayplan.core.snapshot import View
 from bayplan.serving.metrics.stopwatch import POST_FILTER, PRE_ENQUEUE, StatusOf, Stopwatch, TimedStep
 
@@ -93,12 +93,12 @@ class TimedDecider(Decider):
         stopwatch = self._stopwatch
         if not stopwatch.running:
             return super().look_up(profile, pod, view)
-        made_before = self.standings_made
+        made_before = self.boards_made
         started = stopwatch.clock()
         known = super().look_up(profile, pod, view)
         took_ns = stopwatch.clock() - started
         reusable = not isinstance(known, NothingToReuse)
-        reused = reusable and self.standings_made == made_before
+        reused = reusable and self.boards_made == made_before
         stopwatch.recorder.looked_up(profile.scheduler_name, reused=reused, reusable=reusable, took_ns=took_ns)
         return known
 

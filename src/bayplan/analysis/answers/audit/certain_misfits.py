@@ -12,8 +12,8 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns import BoolArray, RowArray
 from bayplan.core.columns.resources import CPU, CPU_NAME, MEMORY, MEMORY_NAME
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.ground import NothingToReuse, ground_for
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
+from bayplan.core.reuse.node_board import NothingToReuse, node_board_for
 
 
 class CertainMisfits:
@@ -66,6 +66,6 @@ class CertainMisfits:
         serial = pod.shape.constraints_serial
         if serial not in self._allowed:
             view = self._cache.view()
-            ground = ground_for(self._profiles[pod.scheduler_name], pod, view)
-            self._allowed[serial] = None if isinstance(ground, NothingToReuse) else ~ground.settled | ~view.nodes.alive
+            board = node_board_for(self._profiles[pod.scheduler_name], pod, view)
+            self._allowed[serial] = None if isinstance(board, NothingToReuse) else ~board.settled | ~view.nodes.alive
         return self._allowed[serial]

@@ -17,12 +17,11 @@ from bayplan.config.registry import build_profiles
 from bayplan.config.releases import release_of
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo, Port, host_ports
-from bayplan.core.cycle import attempt
+from bayplan.core.cycle import attempt, choice_of
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Fits, NeedsPreemption
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.kept_answers import choice_of
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 
 

@@ -1,27 +1,29 @@
-"""What is known of all pods of one shape: every node's local verdict and scores, kept up to date row by row.
+"""What the local plugins say of every node, for pods that they sign alike: who passes, and in which order.
 
-A decision changes one node. The next pod of the same shape therefore needs new answers for that row only, not for
-thousands. "Local" is what the leading filters and the score plugins that do not read the cluster say (see `Reads`);
-plugins that do are asked anew for each pod, by `deciding`. Everything here equals a full computation at all times:
-when a plugin looks at other nodes than its own (`OtherNodes`), or the logs of changes do not reach back far enough, it
-is computed anew.
+A decision changes one node. The next pod like it therefore needs new answers for that row only, not for thousands.
+"Local" are the leading filters and the score plugins that do not read the cluster (see `Reads`). Everything here equals
+a full computation at all times: when a plugin looks at other nodes than its own (`OtherNodes`), or the logs of changes
+do not reach back far enough, the board is made again.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
-from bayplan.core.appraisal import NOT_FEASIBLE, NOTHING_CHANGED, RANKS, Appraisal
-from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, lengthened
+from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, lengthened, row_array
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.filtering import PASSED, Verdicts, is_what_if, run_filters
+from bayplan.core.diagnosis import Diagnosis, diagnose
+from bayplan.core.filtering import PASSED, Filtered, PreFilterResult, Verdicts, run_filters
+from bayplan.core.following import Follower
 from bayplan.core.framework.contract import SKIP, State
 from bayplan.core.framework.profile import Profile
-from bayplan.core.ground import Ground, NothingToReuse, local_states
+from bayplan.core.framework.verdict import SUCCESS, unresolvable
+from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.ranking import Ranking
-from bayplan.core.scales import Scale
+from bayplan.core.reuse.appraisal import NOT_FEASIBLE, NOTHING_CHANGED, RANKS, Appraisal
+from bayplan.core.reuse.crowding import CrowdedOut, CrowdedUsage
+from bayplan.core.reuse.node_board import NodeBoard, NothingToReuse, local_states
+from bayplan.core.reuse.scales import Scale
 from bayplan.core.snapshot import View
 
 #: Up to so many changed rows are gone through one by one, which costs less than array code for so few.
@@ -30,73 +32,88 @@ FEW_ROWS = 8
 FEW_CHANGES = 64
 
 
-def standing_for(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Standing | NothingToReuse:
-    """What is known of all pods like that one, on the ground of what node objects say. The pod names no node."""
-    states = local_states(profile, pod, view, ground)
-    if states is None:
-        return NothingToReuse(view.nodes.spec_changes.position)
-    return Standing(profile, pod, view, states, ground)
+def board_for(profile: Profile, pod: PodInfo, view: View, node_board: NodeBoard) -> Board | NothingToReuse:
+    """What is known of pods with that one's signature, on top of what node objects say. The pod names no node."""
+    states = local_states(profile, pod, view, node_board)
+    return NothingToReuse(view) if states is None else Board(profile, pod, view, states, node_board)
 
 
-class Standing:
+class Board(Follower):
     """Verdicts and scores of every node for pods that look alike to local plugins.
 
     `states` are those of the profile's local filters.
     """
 
-    def __init__(self, profile: Profile, pod: PodInfo, view: View, states: list[State], ground: Ground) -> None:
+    def __init__(self, profile: Profile, pod: PodInfo, view: View, states: list[State], node_board: NodeBoard) -> None:
         nodes, first_moving = view.nodes, profile.lasting_filter_count
+        super().__init__(view, nodes.usage_changes)
         self.profile = profile
         self.states = states
-        self.ground = ground
+        self.node_board = node_board
         self.version = 0  # grows when any verdict changes
         self._spec_position = nodes.spec_changes.position
-        self._usage_position = nodes.usage_changes.position
+        all_states = [*states, *[SKIP] * len(profile.later_filters)]
         self._moving_states = [SKIP] * first_moving + states[first_moving:]
         self._appraisal = Appraisal(profile, pod, view, states)
-        self._ranks = ground.name_ranks
-        self._ranks_version = ground.ranks_version
+        self._ranks = node_board.name_ranks
+        self._ranks_version = node_board.ranks_version
         #: (nodes,) as in a ranking, without the scores that are normalised.
         self._order: IntArray
-        self._order, self.passed_count, _ = self._appraisal.of_rows(view, ground, every_row(nodes.count))
+        self._order, self.passed_count, _ = self._appraisal.of_rows(view, node_board, every_row(nodes.count))
         self.passed: BoolArray = self._order != NOT_FEASIBLE
         self._feasible_rows: RowArray | None = None
-        self.verdicts = Verdicts(ground.verdicts.rejected_by.copy(), ground.verdicts.codes.copy())
+        self.verdicts = Verdicts(node_board.verdicts.rejected_by.copy(), node_board.verdicts.codes.copy())
         if self.passed_count < nodes.count:
-            rejected = np.flatnonzero(~(self.passed | ground.settled))
+            rejected = np.flatnonzero(~(self.passed | node_board.settled))
             found = run_filters(profile.local_filters, self._moving_states, view, rejected)
             self.verdicts.rejected_by[rejected] = found.rejected_by
             self.verdicts.codes[rejected] = found.codes
-        self._ground_version = ground.version
+        self._node_board_version = node_board.version
         self._ranking: Ranking | None = None
         self._scales: list[Scale] = []  # of the ranking
+        pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
+        #: The verdicts as an outcome; it follows them.
+        self.filtered = Filtered(profile.filter, all_states, pre, self.verdicts, unresolvable(), row_array([]))
+        self._diagnosis: tuple[int, Diagnosis] | None = None
+        self._crowded_out: CrowdedOut | None = None  # for the priority asked about last
+        #: Who would have to leave each node as far as local filters go, by priority of the preemptor.
+        self.candidacies: dict[int, Candidacy] = {}
+        #: The same with all filters in play, of nodes that were tried for the pods that did so last: by their shape and
+        #: priority, and when. They keep that shape in use.
+        self.tried: dict[tuple[int, ...], Candidacy] = {}
 
-    def follow(self, view: View) -> bool:
-        """Bring every row up to date; False when that takes another standing."""
+    def update(self, view: View, rows: RowArray) -> bool:
         nodes = view.nodes
-        log, count = nodes.usage_changes, len(self.passed)
-        if log.position == self._usage_position and nodes.count == count:
-            return True
-        changed = log.since(self._usage_position)
-        if changed is None:
-            return False
-        same_nodes = nodes.spec_changes.position == self._spec_position and nodes.count == count
+        same_nodes = nodes.spec_changes.position == self._spec_position and nodes.count == len(self.passed)
         if not same_nodes and not self._follow_nodes(view):
             return False
-        self._refresh(view, changed)
-        self._usage_position = log.position
+        ranking = self._ranking
+        bounds = ranking.bounds if ranking is not None and not self._scales else None
+        revised = self._appraisal.revise(
+            view, self.node_board, rows, self._ranks, self._order, bounds, self.passed, self.verdicts
+        )
+        if revised is not None:
+            if revised != NOTHING_CHANGED:
+                self._take_revised(view, rows, *revised)
+            if self._scales and ranking is not None:
+                self._put_all(rows, self._order.take(rows))
+        elif len(rows) <= FEW_CHANGES and len(few := set(rows.tolist())) <= FEW_ROWS:
+            for row in few:
+                self._refresh_one(view, row)
+        else:
+            self._refresh_all(view, rows)
         return True
 
     def _follow_nodes(self, view: View) -> bool:
-        """Bring the ground up to date after node objects have changed, joined or left; `_refresh` does the rows."""
-        nodes, ground = view.nodes, self.ground  # which is never shorter, and does not follow a table that is
-        if not ground.follow(view) or ground.ranks_version != self._ranks_version:
+        """Bring the node board up to date after node objects have changed, joined or left; not the rows of this one."""
+        nodes, node_board = view.nodes, self.node_board  # which is never shorter, and does not follow a table that is
+        if not node_board.follow(view) or node_board.ranks_version != self._ranks_version:
             return False
-        self._ranks = ground.name_ranks
+        self._ranks = node_board.name_ranks
         if nodes.count > len(self.passed):
             self._lengthen(nodes.count)
-        if ground.version != self._ground_version:
-            self._ground_version = ground.version
+        if node_board.version != self._node_board_version:
+            self._node_board_version = node_board.version
             self._ranking = None
         self.version += 1
         self._spec_position = nodes.spec_changes.position
@@ -117,19 +134,27 @@ class Standing:
         if ranking is not None:
             ranking.lengthen(count, NOT_FEASIBLE)
 
-    def fails_in(self, world: View, rows: RowArray) -> BoolArray | None:
-        """(rows,) True where a local filter that follows usage rejects the row under `world.usage`; None: nowhere."""
-        failed: BoolArray | None = None
-        for _, plugin, _, state in self._appraisal.moving:
-            codes = plugin.filter(state, world, rows)
-            if np.count_nonzero(codes):
-                failed = codes != 0 if failed is None else failed | (codes != 0)
-        return failed
-
-    @cached_property
+    @property
     def sees_usage_alone(self) -> bool:
         """Whether nothing but usage makes local filters change their verdicts when pods come or go."""
-        return not any(is_what_if(type(plugin)) for _, plugin, _, _ in self._appraisal.moving)
+        return self._appraisal.sees_usage_alone
+
+    def rows_beside_nominated(self, usage: CrowdedUsage, view: View) -> RowArray | None:
+        """The rows that pass with the pods nominated there, too; None if they are all that pass."""
+        known = self._crowded_out
+        if known is None or known.usage is not usage or not known.follow(view):
+            known = self._crowded_out = CrowdedOut(self._appraisal.fails_in, usage, view)
+        return known.rows_left(self.passed, self.passed_count)
+
+    def diagnosis(self, view: View) -> Diagnosis:
+        """What the verdicts come to, remembered for as long as none changes."""
+        if self._diagnosis is None or self._diagnosis[0] != self.version:
+            self._diagnosis = (self.version, diagnose(self.filtered, view, ""))
+        return self._diagnosis[1]
+
+    @property
+    def candidacy_count(self) -> int:
+        return len(self.candidacies) + len(self.tried)
 
     @property
     def feasible_rows(self) -> RowArray:
@@ -152,7 +177,7 @@ class Standing:
         return self._ranking
 
     def _rank(self) -> Ranking:
-        varying = self.ground.varying
+        varying = self.node_board.varying
         self._scales = [Scale(scaled, self.feasible_rows, RANKS) for scaled in varying]
         if not varying:
             return Ranking(self._order)
@@ -163,13 +188,13 @@ class Standing:
 
     def order_among(self, rows: RowArray) -> IntArray:
         """(rows,) as in a ranking, when `rows` are the feasible nodes: some of those that pass the local filters."""
-        if not self.ground.varying:
+        if not self.node_board.varying:
             return _at(rows, self._order)
         ranking = self.ranking
         if len(rows) == self.passed_count or all(scale.spans(rows) for scale in self._scales):
             return _at(rows, ranking.values)
         order = self._order.take(rows)
-        for scaled in self.ground.varying:
+        for scaled in self.node_board.varying:
             order += scaled.weighted(rows) * RANKS
         return order
 
@@ -180,24 +205,6 @@ class Standing:
         else:
             more += self.order_among(rows)
         return more
-
-    def _refresh(self, view: View, changed: RowArray) -> None:
-        """New answers for rows whose pods or node objects changed; some may be given several times."""
-        ranking = self._ranking
-        bounds = ranking.bounds if ranking is not None and not self._scales else None
-        revised = self._appraisal.revise(
-            view, self.ground, changed, self._ranks, self._order, bounds, self.passed, self.verdicts
-        )
-        if revised is not None:
-            if revised != NOTHING_CHANGED:
-                self._take_revised(view, changed, *revised)
-            if self._scales and ranking is not None:
-                self._put_all(changed, self._order.take(changed))
-        elif len(changed) <= FEW_CHANGES and len(few := set(changed.tolist())) <= FEW_ROWS:
-            for row in few:
-                self._refresh_one(view, row)
-        else:
-            self._refresh_all(view, changed)
 
     def _take_revised(
         self, view: View, rows: RowArray, more_passed: int, flipped: int, verdicts_changed: int, undecided: int
@@ -211,24 +218,24 @@ class Standing:
             row = rows.item()
             self._take_one(row, *self._appraisal.failure_of(view, row), passed=False)
         elif undecided:
-            self._take_rejected(view, rows[~(self.passed[rows] | self.ground.settled[rows])])
+            self._take_rejected(view, rows[~(self.passed[rows] | self.node_board.settled[rows])])
 
     def _refresh_all(self, view: View, rows: RowArray) -> None:
         """The rows in one go, where plugins have to be asked."""
-        order, _, _ = self._appraisal.of_rows(view, self.ground, rows)
+        order, _, _ = self._appraisal.of_rows(view, self.node_board, rows)
         passed = order != NOT_FEASIBLE
-        settled = self.ground.settled[rows]
+        settled = self.node_board.settled[rows]
         self._take_passing(rows[passed & ~self.passed[rows]])
-        self._take(rows[settled], self.ground.verdicts.at(rows[settled]))
+        self._take(rows[settled], self.node_board.verdicts.at(rows[settled]))
         self._take_rejected(view, rows[~(passed | settled)])
         self._put_all(rows, order)
 
     def _refresh_one(self, view: View, row: int) -> None:
         """A single row, by far the most frequent case where plugins have to be asked."""
-        settled = self.ground.settled.item(row)
-        value = NOT_FEASIBLE if settled else self._appraisal.of_one(view, self.ground, row, self._ranks)
+        settled = self.node_board.settled.item(row)
+        value = NOT_FEASIBLE if settled else self._appraisal.of_one(view, self.node_board, row, self._ranks)
         if settled:
-            self._take_one(row, *self.ground.verdicts.item(row), passed=False)
+            self._take_one(row, *self.node_board.verdicts.item(row), passed=False)
         elif value == NOT_FEASIBLE:
             self._take_one(row, *self._appraisal.failure_of(view, row), passed=False)
         elif not self.passed.item(row):  # else its verdict is what it was

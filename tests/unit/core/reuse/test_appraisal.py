@@ -9,15 +9,15 @@ import pytest
 from tests.support.caches import cache_of
 from tests.support.preemption_attempts import default_profile
 
-from bayplan.core.appraisal import NOT_FEASIBLE, RANKS, Appraisal, appraised_by, total_of
 from bayplan.core.cache import Cache
 from bayplan.core.columns import every_row, loops, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.ground import Ground, Plain, ground_for, local_states
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
+from bayplan.core.reuse.appraisal import NOT_FEASIBLE, RANKS, Appraisal, appraised_by, total_of
+from bayplan.core.reuse.node_board import NodeBoard, Plain, local_states, node_board_for
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
@@ -47,13 +47,13 @@ PODS = {
 }
 
 
-def appraisal_of(cache: Cache, info: PodInfo, profile: Profile = PROFILE) -> tuple[Appraisal, Ground]:
+def appraisal_of(cache: Cache, info: PodInfo, profile: Profile = PROFILE) -> tuple[Appraisal, NodeBoard]:
     view = cache.view()
-    ground = ground_for(profile, info, view)
-    assert isinstance(ground, Ground)
-    states = local_states(profile, info, view, ground)
+    node_board = node_board_for(profile, info, view)
+    assert isinstance(node_board, NodeBoard)
+    states = local_states(profile, info, view, node_board)
     assert states is not None
-    return Appraisal(profile, info, view, states), ground
+    return Appraisal(profile, info, view, states), node_board
 
 
 def asked_one_by_one(cache: Cache, info: PodInfo, row: int) -> int | None:
@@ -69,23 +69,23 @@ def asked_one_by_one(cache: Cache, info: PodInfo, row: int) -> int | None:
 def test_all_rows_some_rows_and_one_row(kind: str) -> None:
     cache = cache_of(*NODES)
     info, every = cache.info(PODS[kind].obj()), every_row(cache.nodes.count)
-    appraisal, ground = appraisal_of(cache, info)
+    appraisal, node_board = appraisal_of(cache, info)
     expected = [asked_one_by_one(cache, info, row) for row in every.tolist()]
-    values, feasible, best = appraisal.of_rows(cache.view(), ground, every)
+    values, feasible, best = appraisal.of_rows(cache.view(), node_board, every)
     totals = [None if values[row] == NOT_FEASIBLE else total_of(values.item(row)) for row in every.tolist()]
     assert totals == expected
     assert feasible == len(totals) - totals.count(None)
     assert best == (int(values.argmax()) if feasible else -1)
     some = row_array([3, 0, 3])
-    assert appraisal.of_rows(cache.view(), ground, some)[0].tolist() == values[some].tolist()
-    for row in np.flatnonzero(~ground.settled).tolist():
-        assert appraisal.of_one(cache.view(), ground, row, cache.nodes.name_ranks()) == values[row]
+    assert appraisal.of_rows(cache.view(), node_board, some)[0].tolist() == values[some].tolist()
+    for row in np.flatnonzero(~node_board.settled).tolist():
+        assert appraisal.of_one(cache.view(), node_board, row, cache.nodes.name_ranks()) == values[row]
 
 
 def test_of_equal_totals_the_smallest_name_has_the_highest_value() -> None:
     cache = cache_of(*(node(name).capacity(cpu=4).obj() for name in "cab"))
-    appraisal, ground = appraisal_of(cache, cache.info(pod("p").cpu(1).obj()))
-    values, _, best = appraisal.of_rows(cache.view(), ground, every_row(3))
+    appraisal, node_board = appraisal_of(cache, cache.info(pod("p").cpu(1).obj()))
+    values, _, best = appraisal.of_rows(cache.view(), node_board, every_row(3))
     assert cache.nodes.names[best] == "a"
     assert sorted("cab", key=dict(zip("cab", values, strict=True)).__getitem__) == ["c", "b", "a"]
 
@@ -101,25 +101,25 @@ def test_who_rejects_a_row_and_why() -> None:
 def test_what_changes_is_seen() -> None:
     cache = cache_of(*NODES)
     info = cache.info(pod("p").cpu(3).obj())
-    appraisal, ground = appraisal_of(cache, info)
+    appraisal, node_board = appraisal_of(cache, info)
     row = cache.nodes.rows_by_name["e"]
-    before = appraisal.of_one(cache.view(), ground, row, cache.nodes.name_ranks())
+    before = appraisal.of_one(cache.view(), node_board, row, cache.nodes.name_ranks())
     cache.add_pod(pod("more").cpu(1).memory("1Gi").running("e").obj())
-    after = appraisal.of_one(cache.view(), ground, row, cache.nodes.name_ranks())
+    after = appraisal.of_one(cache.view(), node_board, row, cache.nodes.name_ranks())
     assert after < before - RANKS // 2
     cache.add_pod(pod("most").cpu(5).running("e").obj())
-    assert appraisal.of_one(cache.view(), ground, row, cache.nodes.name_ranks()) == NOT_FEASIBLE
+    assert appraisal.of_one(cache.view(), node_board, row, cache.nodes.name_ranks()) == NOT_FEASIBLE
 
 
 def test_a_score_out_of_range_is_an_error() -> None:
     cache = cache_of(node("n0").capacity(cpu=4).obj())
     info = cache.info(pod("p").cpu(1).obj())
-    appraisal, ground = appraisal_of(cache, info)
+    appraisal, node_board = appraisal_of(cache, info)
     appraisal._steps = None  # as where a plugin has no compiled rule
     (scorer, state), *others = appraisal._following
     appraisal._following = [Plain(scorer._replace(score_one=lambda *_: 101), state), *others]
     with pytest.raises(CycleError, match="invalid score 101"):
-        appraisal.of_one(cache.view(), ground, 0, cache.nodes.name_ranks())
+        appraisal.of_one(cache.view(), node_board, 0, cache.nodes.name_ranks())
 
 
 #: Ask for nothing but amounts, more than nothing, and each container for all that has a default.
@@ -135,11 +135,11 @@ def test_an_outline_serves_pods_that_ask_for_other_amounts(kind: str) -> None:
     cache = cache_of(*NODES)
     view, info = cache.view(), cache.info(PLAIN_PODS[kind].obj())
     other, _ = appraisal_of(cache, cache.info(pod("other").cpu(2).memory("3Gi").obj()))
-    appraisal, ground = appraisal_of(cache, info)
-    expected = appraisal.of_rows(view, ground, every_row(cache.nodes.count))
+    appraisal, node_board = appraisal_of(cache, info)
+    expected = appraisal.of_rows(view, node_board, every_row(cache.nodes.count))
     outline = other.outline(view, ("cpu", "memory"))
     assert outline is not None
-    found = appraised_by(outline, info, view, ground)
+    found = appraised_by(outline, info, view, node_board)
     if loops.compiled is None:
         assert found is None
         return

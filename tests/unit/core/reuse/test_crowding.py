@@ -10,9 +10,10 @@ from tests.support.preemption_attempts import default_profile
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.crowding import PRIORITIES_MAX, CrowdedUsage, Crowds
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
+from bayplan.core.reuse.crowding import CrowdedUsage
+from bayplan.core.reuse.shape_answers import PRIORITIES_MAX
 from bayplan.testing.builders import node, pod
 
 PROFILES = {"default-scheduler": default_profile()}
@@ -52,26 +53,27 @@ CHANGES: dict[str, Callable[[Cache], object]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_crowded_usage_follows_what_happens(change: str) -> None:
     cache = cluster()
-    crowds = Crowds()
-    crowds.seen_by(wanting(cache), cache.view())
+    known = CrowdedUsage(wanting(cache), cache.view())
     CHANGES[change](cache)
-    assert_followed(crowds, cache)
+    assert_followed(known, cache)
 
 
 def test_a_node_that_is_gone_is_not_crowded() -> None:
     """Though pods are still on it, and one is nominated to it."""
-    cache, crowds = cluster(), Crowds()
+    cache = cluster()
     for name in ("x", "y"):
         cache.add_pod(pod(name).cpu(1).running("a").obj())
     cache.remove_node("a")
-    assert not crowds.seen_by(wanting(cache), cache.view()).crowded.any()
+    known = CrowdedUsage(wanting(cache), cache.view())
+    assert not known.crowded.any()
     cache.remove_pod("default/x")
-    assert_followed(crowds, cache)
+    assert_followed(known, cache)
 
 
-def assert_followed(crowds: Crowds, cache: Cache) -> None:
+def assert_followed(known: CrowdedUsage, cache: Cache) -> None:
     """What is known already is what somebody finds who has never looked before."""
-    followed, fresh = crowds.seen_by(wanting(cache), cache.view()), CrowdedUsage(wanting(cache), cache.view())
+    fresh = CrowdedUsage(wanting(cache), cache.view())
+    followed = known if known.follow(cache.view()) else fresh
     assert followed.crowded.tolist() == fresh.crowded.tolist()
     crowded = fresh.crowded
     for column in ("requested", "nonzero_requested", "pod_counts"):
@@ -105,7 +107,9 @@ def test_a_pod_makes_room_for_none_of_less_importance() -> None:
 
 def test_usages_of_a_few_priorities_are_kept() -> None:
     cache = cluster()
-    crowds = Crowds()
-    for priority in range(3 * PRIORITIES_MAX):
-        crowds.seen_by(wanting(cache, 1, priority), cache.view())
-        assert len(crowds._by_priority) <= PRIORITIES_MAX
+    decider = Decider(PROFILES)
+    waiting = [wanting(cache, 1, priority) for priority in range(3 * PRIORITIES_MAX)]
+    for each in waiting * 2:
+        decider.decide(each, cache.view())
+        assert len(decider._crowded) <= PRIORITIES_MAX
+    assert decider._crowded

@@ -1,23 +1,22 @@
-"""What node objects alone say about pods with the same constraints, whatever runs there.
+"""What node objects alone say about pods with the same signature, whatever runs there.
 
-A `Ground` is shared by pods that differ in what they ask for; a `Standing` puts what follows usage on top of it. It
-follows nodes that change, join or leave row by row, and is rebuilt when a plugin looks at other nodes than its own
+A `NodeBoard` is shared by pods that differ in what they ask for; a `Board` puts what follows usage on top of it. It
+follows nodes that change, join or leave row by row, and is made again when a plugin looks at other nodes than its own
 (`OtherNodes`), or if images come to count differently for nodes that have not changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, lengthened
-from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.loops import Outline
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, run_filters
+from bayplan.core.following import Follower
 from bayplan.core.framework.contract import (
     MAX_NODE_SCORE,
     SKIP,
@@ -27,7 +26,7 @@ from bayplan.core.framework.contract import (
     State,
 )
 from bayplan.core.framework.profile import Profile, Scorer
-from bayplan.core.scales import Scaled, scaled_scores
+from bayplan.core.reuse.scales import Scaled, scaled_scores
 from bayplan.core.scoring import check_range, has_invalid
 from bayplan.core.snapshot import View
 
@@ -42,34 +41,30 @@ class Plain(NamedTuple):
     state: State
 
 
-@dataclass(frozen=True, slots=True)
-class NothingToReuse:
+class NothingToReuse(Follower):
     """A local PreFilter rejects such pods or narrows the search, or the profile leaves a PreFilter out.
 
     Nothing but another node object can change that.
     """
 
-    spec_position: int
-
-    def follow(self, view: View) -> bool:
-        """Whether it still holds."""
-        return view.nodes.spec_changes.position == self.spec_position
+    def __init__(self, view: View) -> None:
+        super().__init__(view, view.nodes.spec_changes)
 
 
-class Ground:
-    """What node objects alone say about pods with the same constraints, whatever runs there: verdicts and scores.
+class NodeBoard(Follower):
+    """Verdicts and scores of every node that last whatever runs there.
 
     `states` are those of the profile's local filters, SKIP for those that follow usage and come after them.
     """
 
     def __init__(self, profile: Profile, pod: PodInfo, view: View, states: Sequence[State]) -> None:
         nodes = view.nodes
+        super().__init__(view, nodes.spec_changes)
         self.profile = profile
         self.states = states
         self.version = 0  # grows when the scores of all nodes change, not just those of some
-        #: By the names of what pods ask for. Device classes count in them: when these change, the ground is rebuilt.
+        #: By the names of what pods ask for. Device classes count in them: when these change, the board is made again.
         self.outlines: dict[tuple[str, ...], Outline | None] = {}
-        self._spec_position = nodes.spec_changes.position
         self._resources_version = nodes.resources.version
         self._read_ranks(view)
         self._images_at = (nodes.image_version, nodes.alive_count)
@@ -93,24 +88,20 @@ class Ground:
         #: What the normalized scores that are the same for all nodes add to each of them.
         self.constant = sum(scaled.constant for scaled in self.scaled if not scaled.varies)
 
-    def follow(self, view: View) -> bool:
-        """Bring every row up to date; False when that takes another ground."""
-        log = view.nodes.spec_changes
-        if log.position == self._spec_position and view.nodes.count == len(self.settled):
-            return True
-        if view.nodes.count < len(self.settled):
+    def update(self, view: View, rows: RowArray) -> bool:
+        count = view.nodes.count
+        if len(rows) > NODES_FOLLOWED_MAX or count < len(self.settled) or not self.profile.follows_nodes:
             return False
-        rows = _followable(log, self._spec_position)
         # A resource that no node had before may be one of those that count.
-        if rows is None or not self.profile.follows_nodes or view.nodes.resources.version != self._resources_version:
+        if view.nodes.resources.version != self._resources_version:
             return False
-        if not self._images_count_as_before(view, rows):
+        changed = list(dict.fromkeys(rows.tolist()))
+        if not self._images_count_as_before(view, changed):
             return False
-        if view.nodes.count > len(self.settled):
-            self._lengthen(view.nodes.count)
-        for row in rows:
+        if count > len(self.settled):
+            self._lengthen(count)
+        for row in changed:
             self._refresh_one(view, row)
-        self._spec_position = log.position
         self._read_ranks(view)
         return True
 
@@ -173,16 +164,10 @@ class Ground:
             self.version += len(self.varying) != varying
 
 
-def _followable(log: ChangeLog, position: int) -> list[int] | None:
-    """The rows logged since, each once; None when they are too many to be gone through, or unknown."""
-    rows = log.since(position)
-    return None if rows is None or len(rows) > NODES_FOLLOWED_MAX else list(dict.fromkeys(rows.tolist()))
-
-
-def ground_for(profile: Profile, pod: PodInfo, view: View) -> Ground | NothingToReuse:
-    """What node objects say about pods with that one's constraints."""
+def node_board_for(profile: Profile, pod: PodInfo, view: View) -> NodeBoard | NothingToReuse:
+    """What node objects say about pods with that one's signature."""
     states = _lasting_states(profile, pod, view)
-    return NothingToReuse(view.nodes.spec_changes.position) if states is None else Ground(profile, pod, view, states)
+    return NothingToReuse(view) if states is None else NodeBoard(profile, pod, view, states)
 
 
 def _lasting_states(profile: Profile, pod: PodInfo, view: View) -> list[State] | None:
@@ -193,11 +178,11 @@ def _lasting_states(profile: Profile, pod: PodInfo, view: View) -> list[State] |
     return None if states is None else [*states, *[SKIP] * (len(filters) - len(lasting))]
 
 
-def local_states(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> list[State] | None:
+def local_states(profile: Profile, pod: PodInfo, view: View, node_board: NodeBoard) -> list[State] | None:
     """What PreFilter leaves for the local filters; None as in `_states_of`."""
     count = profile.lasting_filter_count
     states = _states_of(profile.local_filters[count:], profile, pod, view)
-    return None if states is None else [*ground.states[:count], *states]
+    return None if states is None else [*node_board.states[:count], *states]
 
 
 def _states_of(filters: Sequence[FilterPlugin], profile: Profile, pod: PodInfo, view: View) -> list[State] | None:

@@ -11,10 +11,11 @@ from bayplan.analysis.tie_breaks import smallest_name
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
-from bayplan.core.deciding import About, Decider
+from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
-from bayplan.core.first_sight import best_at_first_sight
-from bayplan.core.ground import Ground, ground_for
+from bayplan.core.reuse.board import Board
+from bayplan.core.reuse.first_sight import best_at_first_sight
+from bayplan.core.reuse.node_board import NodeBoard, node_board_for
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod, service
 from bayplan.testing.pods import PodBuilder
@@ -44,9 +45,9 @@ PODS = {
 def at_first_sight(wanted: PodBuilder, *objects: Object) -> Fits | None:
     cache = cache_of(*objects)
     info, view = cache.info(wanted.obj()), cache.view()
-    ground = ground_for(PROFILE, info, view)
-    assert isinstance(ground, Ground)
-    return best_at_first_sight(PROFILE, info, view, ground)
+    node_board = node_board_for(PROFILE, info, view)
+    assert isinstance(node_board, NodeBoard)
+    return best_at_first_sight(PROFILE, info, view, node_board)
 
 
 @pytest.mark.parametrize("names", ["abc", "cab", "bca"])
@@ -93,7 +94,7 @@ def test_nothing_is_kept_of_a_pod_until_there_is_another_like_it() -> None:
     waiting = [cache.info(pod(f"p{number}").cpu(cpu).obj()) for number, cpu in enumerate((1, 2, 1))]
     for each in waiting:
         decider.decide(each, cache.view())
-        kept.append(sum(about == About.LOCAL for about, _, _ in decider._answers))
+        kept.append(sum(kind is Board for kind, _, _ in decider._answers))
     assert kept == [0, 0, 1]
 
 

@@ -1,8 +1,8 @@
 """How good nodes are for pods that look alike to local plugins: their places in a ranking, for one row, some, or all.
 
-Puts what the local plugins that follow usage say on top of a `Ground`. Where the compiled loops know the rules of all
-these plugins, they apply them in one pass over the rows; otherwise the plugins are asked one after another. Does not
-know which rows have changed, nor what becomes of the answers.
+Puts what the local plugins that follow usage say on top of a `NodeBoard`. Where the compiled loops know the rules of
+all these plugins, they apply them in one pass over the rows; otherwise the plugins are asked one after another. Does
+not know which rows have changed, nor what becomes of the answers.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from bayplan.core import ranking
 from bayplan.core.columns import BoolArray, IntArray, RowArray, column_at, every_row, loops
 from bayplan.core.columns.loops import Outline, Step, outline_of
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.filtering import Verdicts
+from bayplan.core.filtering import Verdicts, is_what_if
 from bayplan.core.framework.contract import (
     SKIP,
     FilterPlugin,
     State,
 )
 from bayplan.core.framework.profile import OneRow, Profile
-from bayplan.core.ground import Ground, Plain, following_scorers, sum_of_scores, weighted_one
+from bayplan.core.reuse.node_board import NodeBoard, Plain, following_scorers, sum_of_scores, weighted_one
 from bayplan.core.snapshot import View
 
 #: In a ranking: the node is not feasible. Any real value is larger.
@@ -65,18 +65,18 @@ Revised: TypeAlias = tuple[int, int, int, int]
 NOTHING_CHANGED: Revised = (0, 0, 0, 0)
 
 
-def appraised_by(outline: Outline, pod: PodInfo, view: View, ground: Ground) -> Appraised | None:
+def appraised_by(outline: Outline, pod: PodInfo, view: View, node_board: NodeBoard) -> Appraised | None:
     """All rows, for a pod that asks plainly (see `PodShape`); None if plugins have to be asked."""
     if loops.compiled is None:
         return None
     asked = tuple(pod.shape.requests.asked.values())
-    return _applied(loops.compiled, outline, view, ground, every_row(view.nodes.count), asked)
+    return _applied(loops.compiled, outline, view, node_board, every_row(view.nodes.count), asked)
 
 
 class Appraisal:
     """For pods that look alike to local plugins. `states` are those of the profile's local filters."""
 
-    __slots__ = ("_following", "_steps", "moving")
+    __slots__ = ("_following", "_steps", "moving", "sees_usage_alone")
 
     def __init__(self, profile: Profile, pod: PodInfo, view: View, states: Sequence[State]) -> None:
         filters, first = profile.local_filters, profile.lasting_filter_count
@@ -85,20 +85,21 @@ class Appraisal:
             for position in range(first, len(filters))
             if states[position] is not SKIP
         ]
+        self.sees_usage_alone = not any(is_what_if(type(each.plugin)) for each in self.moving)
         self._following = following_scorers(profile, pod, view)
         self._steps = _steps_of(profile, self.moving, self._following)
 
-    def of_rows(self, view: View, ground: Ground, rows: RowArray) -> Appraised:
+    def of_rows(self, view: View, node_board: NodeBoard, rows: RowArray) -> Appraised:
         """Rows may be given several times."""
         compiled = self._applied_by()
         if compiled is None or self._steps is None:
-            return self._ask_about(view, ground, rows)
-        return _applied(compiled, self._steps, view, ground, rows)
+            return self._ask_about(view, node_board, rows)
+        return _applied(compiled, self._steps, view, node_board, rows)
 
     def revise(
         self,
         view: View,
-        ground: Ground,
+        node_board: NodeBoard,
         rows: RowArray,
         name_ranks: IntArray,
         values: IntArray,
@@ -110,7 +111,7 @@ class Appraisal:
 
         `bounds` are those of the ranking that has the values, if there is one.
         """
-        compiled, nodes, settled = self._applied_by(), view.nodes, ground.verdicts
+        compiled, nodes, settled = self._applied_by(), view.nodes, node_board.verdicts
         if compiled is None:
             return None
         # One by one, as tuples would take as long as the loop.
@@ -120,8 +121,8 @@ class Appraisal:
             nodes.taken,
             nodes.allowed_pods,
             name_ranks,
-            ground.settled,
-            ground.lasting,
+            node_board.settled,
+            node_board.lasting,
             self._steps,
             RANK_BITS,
             values,
@@ -135,15 +136,24 @@ class Appraisal:
         )
         return revised
 
-    def of_one(self, view: View, ground: Ground, row: int, name_ranks: IntArray) -> int:
+    def of_one(self, view: View, node_board: NodeBoard, row: int, name_ranks: IntArray) -> int:
         """The value of a row that is not settled."""
         for _, _, filter_one, state in self.moving:
             if filter_one(state, view, row):
                 return NOT_FEASIBLE
-        total = 0 if ground.lasting is None else ground.lasting.item(row)
+        total = 0 if node_board.lasting is None else node_board.lasting.item(row)
         for entry in self._following:
             total += weighted_one(entry, view, row)
         return total * RANKS - name_ranks.item(row)
+
+    def fails_in(self, world: View, rows: RowArray) -> BoolArray | None:
+        """(rows,) True where a local filter that follows usage rejects the row under `world.usage`; None: nowhere."""
+        failed: BoolArray | None = None
+        for _, plugin, _, state in self.moving:
+            codes = plugin.filter(state, world, rows)
+            if np.count_nonzero(codes):
+                failed = codes != 0 if failed is None else failed | (codes != 0)
+        return failed
 
     def _applied_by(self) -> ModuleType | None:
         """The compiled loops, unless plugins have to be asked: their rules are unknown."""
@@ -161,35 +171,34 @@ class Appraisal:
                 return position, code
         raise AssertionError("no filter rejects the row")
 
-    def _ask_about(self, view: View, ground: Ground, rows: RowArray) -> Appraised:
-        rejected = self._rejected(view, ground, rows)
+    def _ask_about(self, view: View, node_board: NodeBoard, rows: RowArray) -> Appraised:
+        rejected = self._rejected(view, node_board, rows)
         feasible = len(rows) if rejected is None else len(rows) - int(np.count_nonzero(rejected))
         if not feasible:
             return np.full(len(rows), NOT_FEASIBLE), 0, -1
         values = sum_of_scores(self._following, view, rows, None if rejected is None else ~rejected)
-        if ground.lasting is not None:
-            values += column_at(rows, ground.lasting)
+        if node_board.lasting is not None:
+            values += column_at(rows, node_board.lasting)
         values *= RANKS
         values -= column_at(rows, view.nodes.name_ranks())
         if rejected is not None:
             values[rejected] = NOT_FEASIBLE
         return values, feasible, int(values.argmax())
 
-    def _rejected(self, view: View, ground: Ground, rows: RowArray) -> BoolArray | None:
+    def _rejected(self, view: View, node_board: NodeBoard, rows: RowArray) -> BoolArray | None:
         """(rows,) which rows are not feasible; None: all are."""
-        rejected: BoolArray | None = column_at(rows, ground.settled) if ground.any_settled else None
-        for _, plugin, _, state in self.moving:
-            codes = plugin.filter(state, view, rows)
-            if np.count_nonzero(codes):
-                rejected = codes != 0 if rejected is None else rejected | (codes != 0)
-        return rejected
+        failing = self.fails_in(view, rows)
+        if not node_board.any_settled:
+            return failing
+        settled = column_at(rows, node_board.settled)
+        return settled if failing is None else settled | failing
 
 
 def _applied(
     compiled: ModuleType,
     steps: tuple[Step, ...],
     view: View,
-    ground: Ground,
+    node_board: NodeBoard,
     rows: RowArray,
     asked: tuple[int, ...] | None = None,
 ) -> Appraised:
@@ -198,7 +207,9 @@ def _applied(
     given = loops.given_rows(rows, nodes.count)
     values = loops.empty_for(given, nodes.count)
     tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nodes.name_ranks())
-    return values, *compiled.appraise(values, given, *tables, ground.settled, ground.lasting, steps, RANK_BITS, asked)
+    return values, *compiled.appraise(
+        values, given, *tables, node_board.settled, node_board.lasting, steps, RANK_BITS, asked
+    )
 
 
 def _steps_of(profile: Profile, moving: Sequence[Moving], following: Sequence[Plain]) -> tuple[Step, ...] | None:

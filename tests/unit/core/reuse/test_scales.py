@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayplan.core import scales
 from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.scales import Scale, Scaled
+from bayplan.core.reuse import scales
+from bayplan.core.reuse.scales import Scale, Scaled
 
 RAW = [3, 7, 5, 3, 11, 7]
 

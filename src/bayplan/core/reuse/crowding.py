@@ -1,0 +1,92 @@
+"""Nodes that a pod must share with pods that are nominated to them: where it would fit but for those.
+
+A node with nominated pods must pass the filters with them as well as without. While preemptors wait for their victims
+to go, hundreds of pods may be nominated, and every decision has to respect them. Here is the usage of all nodes with
+those pods there (`CrowdedUsage`, for pods of one priority, who must make room for the same ones), and for the pods of
+one board which nodes fail so (`CrowdedOut`). Nominations stand in the log of changes, too. Good only for filters that
+see nothing but usage, and for pods that are not nominated themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+
+from bayplan.core.columns import BoolArray, RowArray
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.filtering import nominated_pods
+from bayplan.core.following import Follower
+from bayplan.core.snapshot import View
+
+#: With more changed rows than this all of them are looked at again.
+FEW_ROWS = 32
+
+
+class CrowdedUsage(Follower):
+    """The nodes that are crowded: with nominated pods there that a pod of some priority must make room for."""
+
+    def __init__(self, pod: PodInfo, view: View) -> None:
+        super().__init__(view, view.nodes.usage_changes)
+        self._priority = pod.priority
+        self.world = view.what_if()
+        pod_rows, node_rows = nominated_pods(pod, view)
+        self.world.usage.shift(view.pods, pod_rows, node_rows, +1)
+        self.crowded: BoolArray = np.zeros(view.nodes.count, dtype=np.bool_)  # (nodes,)
+        self.crowded[node_rows] = True
+
+    def epoch(self, view: View) -> Hashable:
+        """The view is another one if the table got longer, shorter or wider."""
+        return view, view.nodes.spec_changes.position
+
+    def update(self, view: View, rows: RowArray) -> bool:
+        if len(rows) > FEW_ROWS:
+            return False
+        for row in set(rows.tolist()):
+            self._read(view, row)
+        return True
+
+    def _read(self, view: View, row: int) -> None:
+        nominated = view.nominated.get(view.nodes.names[row])
+        if nominated is None or not view.nodes.alive[row]:
+            self.crowded[row] = False  # and nobody looks at its usage
+            return
+        now, usage, pods = view.usage, self.world.usage, view.pods
+        counted = [pod_row for pod_row in nominated if pods.priorities.item(pod_row) >= self._priority]
+        usage.requested[row] = now.requested[row] + pods.requests[counted].sum(axis=0)
+        usage.nonzero_requested[row] = now.nonzero_requested[row] + pods.nonzero_requests[counted].sum(axis=0)
+        usage.pod_counts[row] = now.pod_counts.item(row) + len(counted)
+        self.crowded[row] = bool(counted)
+
+
+class CrowdedOut(Follower):
+    """Where pods of one board and priority do not fit with the nominated pods there. Follows after the usage."""
+
+    def __init__(self, fails: Callable[[View, RowArray], BoolArray | None], usage: CrowdedUsage, view: View) -> None:
+        """`fails` says on which rows, in a world; None: nowhere."""
+        super().__init__(view, view.nodes.usage_changes)
+        self._fails = fails
+        self.usage = usage
+        self._failing: BoolArray = np.zeros(view.nodes.count, dtype=np.bool_)
+        self._any_failing = False
+        self._judge(np.flatnonzero(usage.crowded))
+
+    def update(self, view: View, rows: RowArray) -> bool:  # noqa: ARG002
+        if self._any_failing:
+            self._failing[rows] = False
+        self._judge(rows.compress(self.usage.crowded.take(rows)))
+        return True
+
+    def rows_left(self, passed: BoolArray, passed_count: int) -> RowArray | None:
+        """Those that pass with nominated pods, too, out of those that `passed` (nodes,) without; None: all of them."""
+        if not self._any_failing:
+            return None
+        left = passed & ~self._failing
+        return np.flatnonzero(left) if np.count_nonzero(left) < passed_count else None
+
+    def _judge(self, rows: RowArray) -> None:
+        if len(rows):
+            failing = self._fails(self.usage.world, rows)
+            if failing is not None:
+                self._failing[rows] = failing
+                self._any_failing = True
