@@ -44,6 +44,7 @@ FIRST = int(os.environ.get("FUZZ_FIRST", "0"))
 PARTS = 4
 NOW = 1_700_000_000 * SECOND
 STEPS = (0, 0, 100 * MILLISECOND, SECOND, SECOND, 5 * SECOND, MINUTE)
+CONFIGURATION = load_configuration(None, release=DEFAULT_RELEASE)
 FIRST_KINDS = ("PriorityClass", "StorageClass", "Node")
 GIVEN_BY_SERVERS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 DELETIONS = (None, {"gracePeriodSeconds": 0}, {"propagationPolicy": "Foreground"}, {"propagationPolicy": "Orphan"})
@@ -63,8 +64,8 @@ class Session:
         registry.storage.follow(self._housekeeping.observe)
         self._world = SimulatedWorld(
             ProjectedStore(registry, "kube-controller-manager"),
-            build_scheduler(load_configuration(None, release=DEFAULT_RELEASE), started_at=NOW),
-            [*replace(standard_controllers(draws), collectors=())],
+            build_scheduler(CONFIGURATION, started_at=NOW),
+            [*replace(standard_controllers(draws, CONFIGURATION.gates), collectors=())],
             draws,
             started_at=NOW,
         )

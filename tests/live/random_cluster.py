@@ -32,6 +32,7 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.controllers.standard import standard_controllers
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodSpec
@@ -86,7 +87,7 @@ class RandomCluster:
 
     def _world(self, seed: int) -> EmbeddedWorld:
         draws = Draws(seed, embedded_latencies(1.0, Latencies()))
-        controllers = replace_fields(standard_controllers(draws), collectors=())
+        controllers = replace_fields(standard_controllers(draws, DEFAULT_GATES), collectors=())
         housekeeping = Housekeeping(self.registry)
         world = EmbeddedWorld(
             self.registry, NoScheduler(), lambda: [*controllers], draws, Clock(self.clock), housekeeping=housekeeping

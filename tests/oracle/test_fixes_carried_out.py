@@ -44,8 +44,10 @@ def settled_world(seed: int) -> SimulatedWorld:
     for obj in random_cluster(seed):
         store.create(obj, STARTED_AT)
     draws = Draws(1, Latencies())
-    scheduler = build_scheduler(load_configuration(None, release=DEFAULT_RELEASE), started_at=STARTED_AT)
-    world = SimulatedWorld(store, scheduler, [*standard_controllers(draws)], draws, started_at=STARTED_AT)
+    configuration = load_configuration(None, release=DEFAULT_RELEASE)
+    scheduler = build_scheduler(configuration, started_at=STARTED_AT)
+    controllers = [*standard_controllers(draws, configuration.gates)]
+    world = SimulatedWorld(store, scheduler, controllers, draws, started_at=STARTED_AT)
     world.run_until(STARTED_AT + QUIET_AFTER)
     return world
 

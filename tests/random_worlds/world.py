@@ -107,7 +107,7 @@ class RandomWorld:
                 self.store.create(obj, STARTED_AT)
         self.faults = self._faults()
         draws = Draws(seed, self.character.latencies)
-        controllers = standard_controllers(draws)
+        controllers = standard_controllers(draws, configuration.gates)
         self.world = SimulatedWorld(
             self.store,
             drive(self.scheduler),

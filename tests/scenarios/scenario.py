@@ -130,7 +130,7 @@ class Scenario:
         self._safety = UPSTREAM
         self._configuration = load_configuration(None, release=DEFAULT_RELEASE)
         draws = Draws(0, LATENCIES)
-        controllers = standard_controllers(draws)
+        controllers = standard_controllers(draws, self._configuration.gates)
         self._volumes = tuple(_Pausable(controller) for controller in controllers.volumes)
         profiles = build_profiles(self._configuration)
         autoscaler = AutoscalerController(profiles, draws.around, draws.random, DEFAULT_GATES)

@@ -62,7 +62,7 @@ class GroupWorld:
         draws = Draws(seed, Latencies())
         profiles = build_profiles(CONFIGURATION)
         self.scheduler = Scheduler(profiles, queue_order(profiles), started_at=STARTED_AT, gates=CONFIGURATION.gates)
-        controllers = [*standard_controllers(draws)]
+        controllers = [*standard_controllers(draws, CONFIGURATION.gates)]
         self.commits = 0
         self.world = SimulatedWorld(
             store,

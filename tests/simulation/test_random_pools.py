@@ -124,7 +124,7 @@ class World:
         )
         self.store.load([settings, *self.pools, *self._objects(least)], STARTED_AT)
         self.scheduler = build_scheduler(configuration, started_at=STARTED_AT)
-        controllers = [*standard_controllers(draws), self.autoscaler, self.checker]
+        controllers = [*standard_controllers(draws, configuration.gates), self.autoscaler, self.checker]
         self.world = SimulatedWorld(self.store, self.scheduler, controllers, draws, started_at=STARTED_AT)
 
     def _pool(self, name: str) -> NodePool:

@@ -45,6 +45,7 @@ from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.controllers.standard import standard_controllers
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.worlds.bootstrap import bootstrap, create
 from bayplan.worlds.clock import Clock
 from bayplan.worlds.delays import Draws
@@ -230,7 +231,7 @@ class HttpPlay(Play):
         self.recorder = self.recorder_class(application, self.story, self.note)
         server = Server(self.recorder, self._listening)
         controllers = replace(
-            standard_controllers(KUBELET),
+            standard_controllers(KUBELET, DEFAULT_GATES),
             budgets=DisruptionController(lag_ns=5 * MILLISECOND),
             volumes=(),
             lifecycle=NodeLifecycleController(quarantine_ns=QUARANTINE, taints_cordoned=False),

@@ -79,7 +79,7 @@ class Play:
         self._told: list[tuple[EmittedEvent, str]] = []
         self._load()
         self._controllers = replace(
-            standard_controllers(KUBELET),
+            standard_controllers(KUBELET, DEFAULT_GATES),
             budgets=DisruptionController(lag_ns=5 * MILLISECOND),
             volumes=(),
             lifecycle=NodeLifecycleController(quarantine_ns=QUARANTINE, taints_cordoned=False),

@@ -10,6 +10,7 @@ from tests.tidy.source import Tree, read_tree
 
 SHARED = {
     "Extender": "upstream's name of both: what a configuration says of an extender, and the scheduler's view of it",
+    "Workload": "Kubernetes' name of both: templates of pod groups, and what a benchmark makes a scheduler do",
     "NodeAffinity": "Kubernetes' names of both: a part of a pod's spec, and the plugin that obeys it",
 }
 """Names with two meanings that are not ours to change, with the reason."""

@@ -39,10 +39,13 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "SchedulerAsyncPreemption": "evictions are always under way while other pods are tried here",
         "TopologyAwareWorkloadScheduling": _POD_GROUPS,
         "WorkloadAwarePreemption": _POD_GROUPS,
+        "WorkloadWithJob": _POD_GROUPS,
     }
 )
 #: Those of them that can be set for questions that know of groups, in a version whose groups are known.
-GROUP_GATES: Final = frozenset({"GenericWorkload", "PodGroupPreemptionPolicy", "TopologyAwareWorkloadScheduling"})
+GROUP_GATES: Final = frozenset(
+    {"GenericWorkload", "PodGroupPreemptionPolicy", "TopologyAwareWorkloadScheduling", "WorkloadWithJob"}
+)
 #: As Go's strconv.ParseBool reads them.
 _TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
 GO_BOOLEANS: Final = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)

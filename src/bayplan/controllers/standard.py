@@ -30,6 +30,7 @@ from bayplan.controllers.workloads.deployment import DeploymentController
 from bayplan.controllers.workloads.job import JobController
 from bayplan.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
 from bayplan.controllers.workloads.stateful_set import StatefulSetController
+from bayplan.core.feature_gates import FeatureGates
 
 WorkloadController: TypeAlias = (
     DeploymentController
@@ -69,15 +70,15 @@ class Controllers:
 
 
 def standard_controllers(
-    delays: Delays, kubelet: Kubelet | None = None, *, has_users: bool = False, has_taint_rules: bool = False
+    delays: Delays, gates: FeatureGates, kubelet: Kubelet | None = None, *, has_users: bool = False
 ) -> Controllers:
     """A fresh set, as Kubernetes runs them.
 
     Args:
         delays: how long things take.
+        gates: which of DeviceTaintRules and groups of Jobs there are.
         kubelet: all of them; one that knows no more than annotations if it is left out.
         has_users: whether anybody writes what they like, such as labels that change.
-        has_taint_rules: whether DeviceTaintRules count.
     """
     return Controllers(
         adopters=(AdoptionController(),) if has_users else (),
@@ -87,13 +88,17 @@ def standard_controllers(
             ReplicationManager(),
             StatefulSetController(),
             DaemonSetController(),
-            JobController(),
+            JobController(makes_groups=gates.workload_with_job),
             CronJobController(),
         ),
         collectors=(GarbageCollector(), NamespaceController()),
         budgets=DisruptionController(),
         volumes=(EphemeralVolumeController(), PersistentVolumeController(delays)),
-        devices=(ResourceClaimController(), DeviceDriver(), DeviceTaintEvictionController(has_rules=has_taint_rules)),
+        devices=(
+            ResourceClaimController(),
+            DeviceDriver(),
+            DeviceTaintEvictionController(has_rules=gates.dra_device_taint_rules),
+        ),
         kubelet=kubelet or Kubelet(delays),
         lifecycle=NodeLifecycleController(),
     )

@@ -42,6 +42,7 @@ class FeatureGates:
     taint_toleration_comparison_operators: bool
     topology_aware_workload_scheduling: bool
     volume_limit_scaling: bool
+    workload_with_job: bool
     release: Release
 
     @property
@@ -81,6 +82,7 @@ DEFAULT_GATES: Final = FeatureGates(
     taint_toleration_comparison_operators=False,
     topology_aware_workload_scheduling=False,
     volume_limit_scaling=False,
+    workload_with_job=False,
     release=V1_36,
 )
 """What v1.36 does unless it is told otherwise."""

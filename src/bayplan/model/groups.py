@@ -1,6 +1,6 @@
-"""PodGroup: pods that are scheduled together, and how.
+"""PodGroup: pods that are scheduled together, and how. Workload: templates of such groups.
 
-Of a group in `scheduling.k8s.io/v1beta1` (or v1alpha3, which has the same fields) what the scheduler reads. A policy is
+Both in `scheduling.k8s.io/v1beta1` (or v1alpha3, which has the same fields). A policy is
 either `basic` or `gang`, a disruption mode either `single` or `all`: empty objects, but for a gang's `minCount`.
 See `meta` for the rest.
 """
@@ -40,6 +40,13 @@ class WorkloadReference(ObjectPart, kw_only=True):
     """The Workload that a group was made for. The scheduler does not look at it."""
 
     workload_name: str = ""
+    template_name: str = ""
+
+
+class PodGroupResourceClaim(ObjectPart, kw_only=True):
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
 
 
 class PodGroupSpec(ObjectPart, kw_only=True):
@@ -51,15 +58,48 @@ class PodGroupSpec(ObjectPart, kw_only=True):
     priority_class_name: str = ""
     priority: Int32 | None = None
     preemption_policy: str | None = None
+    resource_claims: list[PodGroupResourceClaim] = []
+
+
+class PodGroupResourceClaimStatus(ObjectPart, kw_only=True):
+    name: str = ""
+    resource_claim_name: str | None = None  # None: none is needed
 
 
 class PodGroupStatus(ObjectPart, kw_only=True):
     conditions: list[Condition] = []
+    resource_claim_statuses: list[PodGroupResourceClaimStatus] = []
 
 
 class PodGroup(TopLevel, kw_only=True):
     spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
     status: PodGroupStatus = msgspec.field(default_factory=PodGroupStatus)
+
+
+class PodGroupTemplate(ObjectPart, kw_only=True):
+    name: str = ""
+    scheduling_policy: GroupSchedulingPolicy = msgspec.field(default_factory=GroupSchedulingPolicy)
+    scheduling_constraints: GroupSchedulingConstraints | None = None
+    disruption_mode: DisruptionMode | None = None
+    resource_claims: list[PodGroupResourceClaim] = []
+    priority_class_name: str = ""
+    priority: Int32 | None = None
+    preemption_policy: str | None = None
+
+
+class ControllerReference(ObjectPart, kw_only=True):
+    api_group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class WorkloadSpec(ObjectPart, kw_only=True):
+    controller_ref: ControllerReference | None = None
+    pod_group_templates: list[PodGroupTemplate] = []
+
+
+class Workload(TopLevel, kw_only=True):
+    spec: WorkloadSpec = msgspec.field(default_factory=WorkloadSpec)
 
 
 def topology_key(group: PodGroup) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bayplan.model.cluster import Namespace, PriorityClass, Service
-from bayplan.model.groups import PodGroup
+from bayplan.model.groups import PodGroup, Workload
 from bayplan.model.near_matches import near
 from bayplan.model.node import Node
 from bayplan.model.node_pools import OWN_API, Autoscaler, NodePool
@@ -67,6 +67,7 @@ Object: TypeAlias = (
     | ResourceSlice
     | DeviceTaintRule
     | PodGroup
+    | Workload
     | NodePool
     | Autoscaler
 )
@@ -106,7 +107,7 @@ _BY_GROUP: dict[str, tuple[type[Object], ...]] = {
     "apps": (ReplicaSet, StatefulSet, Deployment, DaemonSet),
     "batch": (Job, CronJob),
     "policy": (PodDisruptionBudget,),
-    "scheduling.k8s.io": (PriorityClass, PodGroup),
+    "scheduling.k8s.io": (PriorityClass, PodGroup, Workload),
     "storage.k8s.io": (StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment),
     "resource.k8s.io": (ResourceClaim, ResourceClaimTemplate, DeviceClass, ResourceSlice, DeviceTaintRule),
 }
@@ -118,7 +119,7 @@ _WITHOUT_NAMESPACE = frozenset(
     }
 )
 
-_NOT_YET_V1: dict[type[Object], str] = {DeviceTaintRule: "v1beta2", PodGroup: "v1beta1"}
+_NOT_YET_V1: dict[type[Object], str] = {DeviceTaintRule: "v1beta2", PodGroup: "v1beta1", Workload: "v1beta1"}
 
 KINDS: dict[str, KindInfo] = {
     struct.__name__: KindInfo(

@@ -7,6 +7,7 @@ defaults it; what an update strategy leaves out is for its controller to know.
 
 import msgspec
 
+from bayplan.model.groups import DisruptionMode, EmptyPart, GroupSchedulingConstraints, PodGroupResourceClaim
 from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, ObjectPart, ObjectReference, TopLevel
 from bayplan.model.pod import PodTemplateSpec
 from bayplan.model.storage import PersistentVolumeClaim
@@ -150,6 +151,24 @@ class SuccessPolicy(ObjectPart, kw_only=True):
     rules: list[SuccessPolicyRule] = []
 
 
+class JobGangPolicy(ObjectPart, kw_only=True):
+    min_count: Int32 | None = None  # None: the Job's parallelism
+
+
+class JobGroupPolicy(ObjectPart, kw_only=True):
+    basic: EmptyPart | None = None
+    gang: JobGangPolicy | None = None
+
+
+class JobScheduling(ObjectPart, kw_only=True):
+    """What the PodGroup of a Job is to be like."""
+
+    scheduling_policy: JobGroupPolicy | None = None
+    scheduling_constraints: GroupSchedulingConstraints | None = None
+    disruption_mode: DisruptionMode | None = None
+    resource_claims: list[PodGroupResourceClaim] = []
+
+
 class JobSpec(ObjectPart, kw_only=True):
     parallelism: Int32 | None = None
     completions: Int32 | None = None
@@ -165,6 +184,7 @@ class JobSpec(ObjectPart, kw_only=True):
     suspend: bool = False
     managed_by: str | None = None
     selector: LabelSelector | None = None
+    scheduling: JobScheduling | None = None
     template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
 
 

@@ -32,6 +32,7 @@ _WITH_GENERATION = frozenset(
         "CronJob",
         "PodDisruptionBudget",
         "PodGroup",
+        "Workload",
         "PriorityClass",
         "DeviceTaintRule",
     }
@@ -39,7 +40,7 @@ _WITH_GENERATION = frozenset(
 # Nodes come with the status their kubelet found; of any other kind a new object's status is the server's.
 _STATUS_FROM_CREATOR = frozenset({"Node"})
 _UPDATE_NEEDS_VERSION = frozenset(
-    {"PodDisruptionBudget", "PodGroup", "CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment"}
+    {"PodDisruptionBudget", "PodGroup", "Workload", "CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment"}
 )
 # Deleting these without a word on their dependents leaves the dependents alone, for compatibility's sake.
 _ORPHANS_BY_DEFAULT = frozenset({"ReplicationController", "Job"})

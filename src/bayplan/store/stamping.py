@@ -28,6 +28,11 @@ def generated_name(base: str, number: int) -> str:
     return base[:GENERATED_BASE_MAX] + safe_encoded(number * _STRIDE % _SUFFIX_COUNT, _SUFFIX_LENGTH)
 
 
+def safe_text(text: str) -> str:
+    """The text in such letters and digits, one for each of its own."""
+    return "".join(_SAFE_LETTERS[ord(letter) % len(_SAFE_LETTERS)] for letter in text)
+
+
 def safe_encoded(number: int, length: int) -> str:
     """The number in that many letters and digits that spell no word, the last digit first."""
     letters = []

@@ -224,7 +224,9 @@ class _ServingThread:
         """What the function returns when it is called in the cluster's thread, between two requests."""
         outcome: Future[T] = Future()
         try:
-            with serving(self._hosted.kubernetes_version):  # the loop calls it in the context of now
+            with serving(
+                self._hosted.kubernetes_version, self._hosted.gates
+            ):  # the loop calls it in the context of now
                 self._loop.call_soon_threadsafe(_resolve, outcome, function)
         except RuntimeError:
             self._raise_failure()

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from bayplan.controllers.ownership import controller_reference
 from bayplan.controllers.workloads.job_pods import COMPLETE, FAILED
 from bayplan.model.conditions import FALSE, TRUE, find_condition
+from bayplan.model.groups import PodGroup, Workload
 from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.meta import ObjectReference
 from bayplan.model.pod import Pod
@@ -20,9 +21,8 @@ from bayplan.model.workloads import Job, ReplicaSet
 
 NORMAL, WARNING = "Normal", "Warning"
 _CREATED, _DELETED = "SuccessfulCreate", "SuccessfulDelete"
-_OF_PODS: Final = frozenset(
-    {"replicaset-controller", "replication-controller", "daemonset-controller", "job-controller"}
-)
+_JOBS: Final = "job-controller"
+_OF_PODS: Final = frozenset({"replicaset-controller", "replication-controller", "daemonset-controller", _JOBS})
 _SETS, _CRON_JOBS, _DEPLOYMENTS = "statefulset-controller", "cronjob-controller", "deployment-controller"
 
 
@@ -74,6 +74,8 @@ def _made_or_deleted(component: str, owner: ObjectReference, obj: Object, *, is_
     elif component == _SETS and kind == "Pod":
         verb = "Create" if is_new else "Delete"
         yield EventText(owner, NORMAL, reason, f"{verb} Pod {name} in StatefulSet {owner.name} successful")
+    elif component == _JOBS and is_new and isinstance(obj, Workload | PodGroup):
+        yield EventText(owner, NORMAL, f"{kind}Created", f"Created {kind} {name} for Job {owner.name}")
     elif component == _CRON_JOBS and kind == "Job":
         yield EventText(owner, NORMAL, reason, f"{'Created' if is_new else 'Deleted'} job {name}")
 

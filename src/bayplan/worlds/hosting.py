@@ -113,9 +113,10 @@ class HostedCluster:
         self.clock = Clock()
         self._state = None if hosting.state is None else StateFile(hosting.state)
         self.storage = Storage(durable=self._state)
-        built_in = resources_with(_gates_of_kinds(hosting), self.kubernetes_version)
+        self.gates = _gates_of_api(hosting)
+        built_in = resources_with(self.gates, self.kubernetes_version)
         self.registry = Registry(self.storage, Catalogue(built_in))
-        with serving(self.kubernetes_version), ExitStack() as on_failure:
+        with serving(self.kubernetes_version, self.gates), ExitStack() as on_failure:
             if self._state is not None:
                 on_failure.callback(self._state.close)
                 self.storage.restore(self._state.objects(), self._state.changes())
@@ -132,6 +133,7 @@ class HostedCluster:
             self.clock,
             address,
             hosting.configuration.release,
+            gates=self.gates,
             with_metrics=hosting.with_controllers,
         )
         self.scheduler: Scheduler | None = None
@@ -171,7 +173,7 @@ class HostedCluster:
 
     async def run(self) -> None:
         """Serves and lets the world go on, until `stop`."""
-        with serving(self.kubernetes_version):
+        with serving(self.kubernetes_version, self.gates):
             await self._run()
 
     async def _run(self) -> None:
@@ -235,8 +237,8 @@ class HostedCluster:
 
     def _controllers(self, draws: Draws) -> list[Controller]:
         """Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for."""
-        has_rules = self._hosting.configuration.gates.dra_device_taint_rules
-        standard = standard_controllers(draws, self._kubelet(draws), has_users=True, has_taint_rules=has_rules)
+        gates = self._hosting.configuration.gates
+        standard = standard_controllers(draws, gates, self._kubelet(draws), has_users=True)
         return [*replace(standard, collectors=(), autoscaler=self._autoscaler(draws))]
 
     def _autoscaler(self, draws: Draws) -> AutoscalerController | None:
@@ -288,9 +290,11 @@ class HostedCluster:
         return self.scheduler if bugs is None else bugs.guard(self.scheduler, self._started_at)
 
 
-def _gates_of_kinds(hosting: Hosting) -> tuple[str, ...]:
-    """Feature gates that are on and that add kinds to those that are served."""
-    return ("GenericWorkload",) if hosting.configuration.gates.generic_workload else ()
+def _gates_of_api(hosting: Hosting) -> tuple[str, ...]:
+    """Feature gates that are on and that add kinds or fields to those that are served."""
+    gates = hosting.configuration.gates
+    added = {"GenericWorkload": gates.generic_workload, "WorkloadWithJob": gates.workload_with_job}
+    return tuple(name for name, is_on in added.items() if is_on)
 
 
 def _reached_at(host: str) -> str:

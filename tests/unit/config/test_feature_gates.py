@@ -192,7 +192,7 @@ def test_gates_that_change_no_decision_are_accepted(name: str) -> None:
         ),
         (
             "AllAlpha=true,DRANodeAllocatableResources=false,DRAWorkloadResourceClaims=false,GangScheduling=false,"
-            "TopologyAwareWorkloadScheduling=false,WorkloadAwarePreemption=false",
+            "TopologyAwareWorkloadScheduling=false,WorkloadAwarePreemption=false,WorkloadWithJob=false",
             "GenericWorkload=true is not supported: pods are decided on one by one here, without pod groups",
         ),
     ],

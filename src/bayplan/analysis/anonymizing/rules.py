@@ -81,7 +81,7 @@ FIELDS: Final = {
         " storage_class_name volume_name volume_attributes_class_name current_volume_attributes_class_name"
         " resource_claim_name resource_claim_template_name current_revision update_revision persistent_volume_name"
         " request pool device_class_name device counter_set fingerprint hostname pod_group_name container_name"
-        " request_name parent_composite_pod_group_name",
+        " request_name parent_composite_pod_group_name workload_name template_name",
     ),
     **_rules(TextRule.SCHEDULER, "scheduler_name"),
     **_rules(TextRule.UID, "uid share_id"),

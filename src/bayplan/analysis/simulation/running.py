@@ -143,9 +143,7 @@ class Simulation:
             commands.plan_arrivals(arrivals)
 
     def _controllers_for(self, configuration: Configuration, draws: Draws) -> Controllers:
-        controllers = standard_controllers(
-            draws, _kubelet_for(self._lives), has_taint_rules=configuration.gates.dra_device_taint_rules
-        )
+        controllers = standard_controllers(draws, configuration.gates, _kubelet_for(self._lives))
         if not self._has_pools:
             return controllers
         autoscaler = AutoscalerController(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Final
 
@@ -70,19 +70,21 @@ class Application:
         address: str,
         release: KubernetesRelease,
         *,
+        gates: Collection[str] = (),
         with_metrics: bool = False,
     ) -> None:
         self.registry = registry
         self._tokens = Tokens(token, registry)
         self._clock = clock
         self._release = release
+        self._gates = frozenset(gates)
         self._with_metrics = with_metrics
         self._information = Information(registry, address, release, METRICS if with_metrics else ())
         self._watches: set[Watch] = set()
         self._counts = RequestCounts()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with serving(self._release.version):
+        with serving(self._release.version, self._gates):
             await self._respond(scope, receive, send)
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -49,7 +49,7 @@ from bayplan.apiserver.kinds.policy.budgets import POD_DISRUPTION_BUDGET
 from bayplan.apiserver.kinds.rbac.roles import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING
 from bayplan.apiserver.kinds.resource.claims import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
 from bayplan.apiserver.kinds.resource.devices import DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE
-from bayplan.apiserver.kinds.scheduling.pod_groups import POD_GROUP, WORKLOAD
+from bayplan.apiserver.kinds.scheduling.pod_groups import POD_GROUP, POD_GROUP_ALPHA, WORKLOAD, WORKLOAD_ALPHA
 from bayplan.apiserver.kinds.scheduling.priority_classes import PRIORITY_CLASS
 from bayplan.apiserver.kinds.storage.classes import STORAGE_CLASS, VOLUME_ATTRIBUTES_CLASS
 from bayplan.apiserver.kinds.storage.csi import CSI_DRIVER, CSI_NODE, CSI_STORAGE_CAPACITY, VOLUME_ATTACHMENT
@@ -123,7 +123,9 @@ KINDS: Final = (
     RESOURCE_SLICE,
     PRIORITY_CLASS,
     POD_GROUP,
+    POD_GROUP_ALPHA,
     WORKLOAD,
+    WORKLOAD_ALPHA,
     STORAGE_CLASS,
     VOLUME_ATTRIBUTES_CLASS,
     CSI_DRIVER,

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from bayplan.apiserver.schema.versions import cached_by_version, later_than_first, served_version
+from bayplan.apiserver.schema.versions import cached_by_version, is_switched_on, later_than_first, served_version
 from bayplan.config.releases import RELEASES
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
@@ -97,7 +97,7 @@ class Field(msgspec.Struct, frozen=True):
     map_type: str = ""  # "" and "granular": merged key by key | "atomic"
     default: Any = msgspec.UNSET  # OpenAPI's; server-side apply needs it for keys of lists (a port's protocol: TCP)
     enum: tuple[str, ...] = ()  # values that OpenAPI lists for a text; validation has its own say
-    is_off: bool = False  # behind a feature gate that is off by default: it may be written, and nobody keeps it
+    is_off: bool = False  # behind a feature gate that is off: it may be written, and nobody keeps it
     go_type: str = ""  # Go's name of a named type, as error messages show it: "v1.RestartPolicy"
 
     @property
@@ -207,8 +207,12 @@ def _parse_field(prefix: str, number: int, name: str, type_text: str, attributes
         default=default,
         enum=tuple(value.replace("_", " ") for value in _words(attributes.get("enum", ""))),
         go_type=attributes.get("go", ""),
-        is_off="gate" in attributes and not RELEASES[served_version()].gates[attributes["gate"]].default,
+        is_off="gate" in attributes and not _is_on(attributes["gate"]),
     )
+
+
+def _is_on(gate: str) -> bool:
+    return is_switched_on(gate) or RELEASES[served_version()].gates[gate].default
 
 
 def _attributes(words: list[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Which Kubernetes version's types are meant, for whoever asks for a type by name.
+"""Which Kubernetes version's types are meant, and with which feature gates, for whoever asks for a type by name.
 
 A process may hold servers of several versions. Each says whose types it means while it does something (`serving`), and
 all that is looked up meanwhile, and remembered (`cached_by_version`), is of that version. Nothing here knows what
@@ -7,7 +7,7 @@ versions have in common, or which one a cluster has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, wraps
@@ -16,7 +16,8 @@ from typing import Final, ParamSpec, TypeVar
 #: The version whose types the files of `data` describe; the folders beside them say what is otherwise in later ones.
 FIRST: Final = "1.36"
 LATER: Final = ("1.37",)
-_SERVED: ContextVar[str] = ContextVar("served_version", default=FIRST)
+#: The version, and feature gates that are on though they are off by default.
+_SERVED: ContextVar[tuple[str, frozenset[str]]] = ContextVar("served", default=(FIRST, frozenset()))
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,7 +25,12 @@ R = TypeVar("R")
 
 def served_version() -> str:
     """`1.36`."""
-    return _SERVED.get()
+    return _SERVED.get()[0]
+
+
+def is_switched_on(gate: str) -> bool:
+    """Whether a feature gate is on that is off by default."""
+    return gate in _SERVED.get()[1]
 
 
 def later_than_first(version: str) -> tuple[str, ...]:
@@ -33,9 +39,12 @@ def later_than_first(version: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def serving(version: str) -> Iterator[None]:
-    """Whoever asks for types meanwhile, tasks that are started here included, gets those of this version."""
-    before = _SERVED.set(version)
+def serving(version: str, gates: Collection[str] = ()) -> Iterator[None]:
+    """Whoever asks for types meanwhile, tasks that are started here included, gets those of this version.
+
+    `gates` are feature gates that are on though they are off by default.
+    """
+    before = _SERVED.set((version, frozenset(gates)))
     try:
         yield
     finally:
@@ -46,7 +55,7 @@ def cached_by_version(function: Callable[P, R]) -> Callable[P, R]:
     """As `functools.cache`, with an entry for each version."""
 
     @cache
-    def of(_version: str, *args: P.args, **kwargs: P.kwargs) -> R:
+    def of(_served: tuple[str, frozenset[str]], *args: P.args, **kwargs: P.kwargs) -> R:
         return function(*args, **kwargs)
 
     @wraps(function)

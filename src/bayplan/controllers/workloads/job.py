@@ -5,7 +5,8 @@ lost, even if somebody deletes it; a pod that is being deleted counts as failed,
 After a failure new pods wait, 10 s at first and twice as long each time. News of pods are gathered for a second. Only
 pods that are active or not yet counted are looked at, however many have ended before. A Job's end is announced
 (SuccessCriteriaMet, FailureTarget) and comes when its last pod has ended. Jobs that another controller manages are left
-alone. What failures mean by a Job's policies is in `job_policies`, limits by index in `job_failed_indexes`.
+alone. Their PodGroups are made by `job_groups`. What failures mean by a Job's policies is in `job_policies`, limits by
+index in `job_failed_indexes`.
 """
 
 from __future__ import annotations
@@ -46,14 +47,16 @@ class JobController(Reconciler[Key]):
 
     Args:
         batch_ns: how long news of pods are gathered before they are acted upon.
+        makes_groups: whether the pods of a Job are a PodGroup.
     """
 
     name: ClassVar[str] = "job-controller"
     watches: ClassVar[frozenset[str]] = frozenset({"Job", "Pod"})
 
-    def __init__(self, batch_ns: int = BATCH_NS) -> None:
+    def __init__(self, batch_ns: int = BATCH_NS, *, makes_groups: bool = False) -> None:
         super().__init__()
         self._batch_ns = batch_ns
+        self._makes_groups = makes_groups
         self._progress: dict[str, Progress] = {}
         """By the Job's uid."""
         self._uncounted: dict[str, None] = {}
@@ -136,7 +139,7 @@ class JobController(Reconciler[Key]):
             self._release_all(store, namespace, uid, now)
             self._expire(store, job, now)
             return
-        attempt = JobSync(store, job, progress, now)
+        attempt = JobSync(store, job, progress, now, makes_groups=self._makes_groups)
         attempt.run()
         if attempt.is_unfinished:
             self._queue.add(key)

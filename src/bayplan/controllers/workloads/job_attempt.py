@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby, islice
 
+from bayplan.controllers.ownership import controlled_by
 from bayplan.controllers.work_queue import BURST_MAX
 from bayplan.controllers.workloads.deletion_order import first_to_delete
 from bayplan.controllers.workloads.job_failed_indexes import (
@@ -18,10 +19,12 @@ from bayplan.controllers.workloads.job_failed_indexes import (
     limits_each_index,
     successor_at,
 )
+from bayplan.controllers.workloads.job_groups import group_of_job
 from bayplan.controllers.workloads.job_pods import (
     COMPLETE,
     FAILED,
     JOB_INDEX_LABEL,
+    SUSPENDED,
     index_of,
     index_prefix,
     indexes_of,
@@ -48,6 +51,7 @@ from bayplan.controllers.workloads.job_tracking import (
 )
 from bayplan.controllers.writes import delete_pod, write_status
 from bayplan.model.conditions import FALSE, TRUE, is_condition_true, with_condition
+from bayplan.model.groups import PodGroup
 from bayplan.model.meta import INT32_MAX, Condition
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
@@ -57,13 +61,13 @@ from bayplan.model.workloads import Job, JobStatus
 from bayplan.store import Store
 
 DEFAULT_BACKOFF_LIMIT = 6
-SUCCESS_CRITERIA_MET, FAILURE_TARGET, SUSPENDED = "SuccessCriteriaMet", "FailureTarget", "Suspended"
+SUCCESS_CRITERIA_MET, FAILURE_TARGET = "SuccessCriteriaMet", "FailureTarget"
 
 
 class JobSync:
     """One look at a Job that is not over."""
 
-    def __init__(self, store: Store, job: Job, progress: Progress, now: int) -> None:
+    def __init__(self, store: Store, job: Job, progress: Progress, now: int, *, makes_groups: bool) -> None:
         self._store = store
         self._job = job
         self._progress = progress
@@ -75,6 +79,9 @@ class JobSync:
         self._given_up: set[int] = set()
         self._held: dict[int, Pod] = {}
         """By index, failed pods that wait for their successors."""
+        self._makes_groups = makes_groups
+        self._group: PodGroup | None = None
+        """What its pods are scheduled together as."""
         self.is_unfinished = False
         """Whether there is more to create, delete or count, and nobody will say so."""
         self.retry_at: int | None = None
@@ -82,6 +89,9 @@ class JobSync:
 
     def run(self) -> None:
         # Upstream: pkg/controller/job/job_controller.go syncJob (v1.36).
+        if self._makes_groups:
+            has_pods = bool(controlled_by(self._store, self._job, Pod))
+            self._group = group_of_job(self._store, self._job, self._now, has_pods=has_pods)
         ended = [pod for pod in self._pods(COUNTABLE) if self._is_over(pod)]
         fresh = [pod for pod in ended if pod.metadata.uid not in self._progress.counted]
         self._note_indexes(fresh)
@@ -304,7 +314,7 @@ class JobSync:
 
     def _create(self, number: int) -> int:
         """Creates up to so many pods, and says how many."""
-        stamp = self._progress.stamp(self._job)
+        stamp = self._progress.stamp(self._job, self._group)
         if not is_indexed(self._job):
             for _ in range(number):
                 self._create_one(stamp.pod_alike())

@@ -16,7 +16,7 @@ CONTROLLER_UID_LABEL = "batch.kubernetes.io/controller-uid"
 #: The current ones and their predecessors.
 JOB_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 CONTROLLER_UID_LABELS = (CONTROLLER_UID_LABEL, "controller-uid")
-COMPLETE, FAILED = "Complete", "Failed"
+COMPLETE, FAILED, SUSPENDED = "Complete", "Failed", "Suspended"
 #: Of an index; no Job has more of them.
 _DIGITS_MAX = 10
 

@@ -15,7 +15,9 @@ from bayplan.controllers.workloads.job_pods import job_labels
 from bayplan.controllers.workloads.pods_from_templates import Stamp
 from bayplan.controllers.writes import with_metadata
 from bayplan.model.conditions import is_ready
-from bayplan.model.pod import Pod, PodTemplateSpec
+from bayplan.model.groups import PodGroup
+from bayplan.model.pod import Pod, PodSchedulingGroup, PodTemplateSpec
+from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.model.workloads import Job
 from bayplan.store import NotFound, Store
@@ -56,13 +58,22 @@ class Progress:
     counted: dict[str, None] = field(default_factory=dict)
     """Uids of pods that the status counts, until their finalizer is off."""
     failures: Failures = field(default_factory=Failures)
-    _stamp: tuple[PodTemplateSpec, Stamp] | None = None
+    _stamp: tuple[PodTemplateSpec, str, Stamp] | None = None
 
-    def stamp(self, job: Job) -> Stamp:
-        template = job.spec.template
-        if self._stamp is None or self._stamp[0] is not template:
-            self._stamp = template, Stamp(template, job, job_labels(job))
-        return self._stamp[1]
+    def stamp(self, job: Job, group: PodGroup | None) -> Stamp:
+        template, group_uid = job.spec.template, "" if group is None else group.metadata.uid
+        if self._stamp is None or self._stamp[0] is not template or self._stamp[1] != group_uid:
+            self._stamp = template, group_uid, _stamp_of(job, group)
+        return self._stamp[2]
+
+
+def _stamp_of(job: Job, group: PodGroup | None) -> Stamp:
+    template = job.spec.template
+    if group is not None:
+        # Upstream has the template name the group as an owner, too, which pods do not take over from templates.
+        grouping = PodSchedulingGroup(pod_group_name=group.metadata.name)
+        template = replace(template, spec=replace(template.spec, scheduling_group=grouping))
+    return Stamp(template, job, job_labels(job))
 
 
 def marks_of(pod: Pod) -> int:

@@ -16,6 +16,7 @@ from bayplan.apiserver.admitting.validation.faults import (
     shown_selector,
 )
 from bayplan.apiserver.admitting.validation.job_policies import check_failure_policy, check_success_policy
+from bayplan.apiserver.admitting.validation.job_scheduling import check_job_scheduling, check_job_scheduling_update
 from bayplan.apiserver.admitting.validation.metadata import (
     check_label_selector,
     check_metadata,
@@ -122,6 +123,7 @@ def _check_job_spec(spec: Document, faults: Faults, path: Path) -> None:
             faults.invalid(f"{path}.successPolicy", shown, "requires indexed completion mode")
     replacing = ("Failed",) if "podFailurePolicy" in spec else ("Failed", "TerminatingOrFailed")
     faults.supported(f"{path}.podReplacementPolicy", spec.get("podReplacementPolicy"), replacing)
+    check_job_scheduling(spec, faults, f"{path}.scheduling")
     check_template(spec["template"], faults, f"{path}.template")
     policy = spec["template"]["spec"].get("restartPolicy")
     at = f"{path}.template.spec.restartPolicy"
@@ -183,6 +185,7 @@ def check_job_update(new: Document, old: Document, faults: Faults) -> None:
     selector = spec.get("selector")
     faults.immutable("spec.selector", selector, before.get("selector"), shown_selector(selector))
     _check_template_update(new, old, faults)
+    check_job_scheduling_update(spec, before, faults)
     for field, kind in _IMMUTABLE_FIELDS.items():
         value = spec.get(field)
         shown = internal(value, kind) if kind and value is not None else value

@@ -93,24 +93,27 @@ def check_workload_update(new: Document, old: Document, faults: Faults) -> None:
 
 def _check_common(spec: Document, faults: Faults, path: Path) -> None:
     """Of a group, or of a template of groups."""
-    _check_union(spec["schedulingPolicy"], ("basic", "gang"), faults, f"{path}.schedulingPolicy")
+    check_union(spec["schedulingPolicy"], ("basic", "gang"), faults, f"{path}.schedulingPolicy")
     gang = spec["schedulingPolicy"].get("gang")
     if gang is not None:
         _check_min_count(gang, faults, f"{path}.schedulingPolicy.gang.minCount")
-    topology = (spec.get("schedulingConstraints") or {}).get("topology") or []
-    if len(topology) > _TOPOLOGIES_MAX:
-        faults.too_many(f"{path}.schedulingConstraints.topology", len(topology), _TOPOLOGIES_MAX)
-    for position, constraint in enumerate(topology):
-        at = f"{path}.schedulingConstraints.topology[{position}].key"
-        faults.named(at, constraint.get("key"), label_key_faults)
-    _check_claims(spec.get("resourceClaims") or [], faults, f"{path}.resourceClaims")
+    check_topology(spec.get("schedulingConstraints") or {}, faults, f"{path}.schedulingConstraints")
+    check_claims(spec.get("resourceClaims") or [], faults, f"{path}.resourceClaims")
     if spec.get("disruptionMode") is not None:
-        _check_union(spec["disruptionMode"], ("single", "all"), faults, f"{path}.disruptionMode")
+        check_union(spec["disruptionMode"], ("single", "all"), faults, f"{path}.disruptionMode")
     faults.named_if_given(f"{path}.priorityClassName", spec.get("priorityClassName"), subdomain_faults)
     priority = spec.get("priority")
     if priority is not None and not spec.get("priorityClassName") and priority > HIGHEST_USER_VALUE:
         faults.invalid(f"{path}.priority", priority, f"must be less than or equal to {HIGHEST_USER_VALUE}")
     faults.supported(f"{path}.preemptionPolicy", spec.get("preemptionPolicy"), PREEMPTION_POLICIES)
+
+
+def check_topology(constraints: Document, faults: Faults, path: Path) -> None:
+    topology = constraints.get("topology") or []
+    if len(topology) > _TOPOLOGIES_MAX:
+        faults.too_many(f"{path}.topology", len(topology), _TOPOLOGIES_MAX)
+    for position, constraint in enumerate(topology):
+        faults.named(f"{path}.topology[{position}].key", constraint.get("key"), label_key_faults)
 
 
 def _check_min_count(gang: Document, faults: Faults, path: Path) -> None:
@@ -121,12 +124,12 @@ def _check_min_count(gang: Document, faults: Faults, path: Path) -> None:
         faults.invalid(path, count, "must be greater than or equal to 1")
 
 
-def _check_claims(claims: list[Document], faults: Faults, path: Path) -> None:
+def check_claims(claims: list[Document], faults: Faults, path: Path) -> None:
     if len(claims) > _CLAIMS_MAX:
         faults.too_many(path, len(claims), _CLAIMS_MAX)
     _check_names(claims, faults, path, label_faults)
     for position, claim in enumerate(claims):
-        _check_union(claim, ("resourceClaimName", "resourceClaimTemplateName"), faults, f"{path}[{position}]")
+        check_union(claim, ("resourceClaimName", "resourceClaimTemplateName"), faults, f"{path}[{position}]")
 
 
 def _check_names(items: list[Document], faults: Faults, path: Path, rule: Callable[[str], tuple[str, ...]]) -> None:
@@ -145,7 +148,7 @@ def _check_policy_update(spec: Document, before: Document, faults: Faults, path:
         faults.immutable(f"{path}.schedulingPolicy", spec["schedulingPolicy"], before["schedulingPolicy"])
 
 
-def _check_union(part: Document, members: tuple[str, ...], faults: Faults, path: Path) -> None:
+def check_union(part: Document, members: tuple[str, ...], faults: Faults, path: Path) -> None:
     given = [member for member in members if part.get(member) is not None]
     if not given:
         faults.invalid(path, "", _one_of(*members))

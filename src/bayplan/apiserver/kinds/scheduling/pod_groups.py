@@ -1,7 +1,9 @@
-"""PodGroup and Workload."""
+"""PodGroup and Workload, in both versions, which have the same fields; stored as v1beta1."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from bayplan.apiserver.admitting.cluster import ClusterView
@@ -14,12 +16,14 @@ from bayplan.apiserver.admitting.validation.pod_groups import (
     check_workload,
     check_workload_update,
 )
-from bayplan.apiserver.kinds.contract import Kind
+from bayplan.apiserver.kinds.contract import Kind, StorageForm
 from bayplan.apiserver.kinds.finalizers import protect
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.tables.pod_groups import POD_GROUPS, WORKLOADS
 from bayplan.model.well_known import GROUP_PROTECTION
 
+_V1BETA1: Final = "scheduling.k8s.io/v1beta1"
+_V1ALPHA3: Final = "scheduling.k8s.io/v1alpha3"
 _FROM_ADMISSION: Final = ("priority", "preemptionPolicy")
 
 
@@ -51,8 +55,18 @@ def _completed(_old: Document, new: Document, _time: str, _cluster: ClusterView)
     return {**new, "status": {**status, "conditions": conditions}} if conditions else new
 
 
+def _as(version: str) -> Callable[[Document], Document]:
+    return lambda document: {**document, "apiVersion": version}
+
+
+def _alpha(kind: Kind, resource: str) -> Kind:
+    """The kind in the other version."""
+    form = StorageForm(f"{resource}.scheduling.k8s.io", _as(_V1BETA1), _as(_V1ALPHA3))
+    return replace(kind, api_version=_V1ALPHA3, storage=form)
+
+
 POD_GROUP = Kind(
-    "scheduling.k8s.io/v1beta1",
+    _V1BETA1,
     "PodGroup",
     defaults=_default,
     complete=_complete,
@@ -66,7 +80,7 @@ POD_GROUP = Kind(
     completed_status=_completed,
 )
 WORKLOAD = Kind(
-    "scheduling.k8s.io/v1beta1",
+    _V1BETA1,
     "Workload",
     check=check_workload,
     check_update=check_workload_update,
@@ -74,3 +88,5 @@ WORKLOAD = Kind(
     update_needs_version=True,
     printer=WORKLOADS,
 )
+POD_GROUP_ALPHA = _alpha(POD_GROUP, "podgroups")
+WORKLOAD_ALPHA = _alpha(WORKLOAD, "workloads")

@@ -181,3 +181,25 @@ def test_a_group_that_is_deleted_stays_as_long_as_it_has_pods(lively: LiveCluste
     for name in ("a", "b"):
         lively.delete("pod", name)
     lively.wait_until("podgroup/g gone")
+
+
+def test_both_versions_show_the_same_group(still: LiveCluster) -> None:
+    """What was written in one version can be changed in the other, and each writer gets its own."""
+    in_alpha = {"apiVersion": "scheduling.k8s.io/v1alpha3"}
+    (made,) = still.apply(group({"schedulingPolicy": {"gang": {"minCount": 2}}}, "both") | in_alpha)
+    assert (made["apiVersion"], made["spec"]["priority"]) == ("scheduling.k8s.io/v1alpha3", 0)
+    larger = {"schedulingPolicy": {"gang": {"minCount": 3}}}
+    (changed,) = still.apply(group(larger, "both"))
+    assert (changed["apiVersion"], changed["metadata"]["uid"]) == ("scheduling.k8s.io/v1beta1", made["metadata"]["uid"])
+    (again,) = still.apply(group(larger, "both") | in_alpha)
+    assert again["spec"]["schedulingPolicy"] == {"gang": {"minCount": 3}}
+
+
+def test_groups_of_groups_are_not_served(still: LiveCluster) -> None:
+    composite = {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "CompositePodGroup",
+        "metadata": {"name": "c"},
+        "spec": {"workloadRef": {"workloadName": "w", "templateName": "t"}, "schedulingPolicy": {"basic": {}}},
+    }
+    assert "doesn't have a resource type for CompositePodGroup" in refused(still, composite)
