@@ -236,7 +236,7 @@ class _ServingThread:
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """What the coroutine returns in the cluster's thread."""
         try:
-            with serving(self._hosted.kubernetes_version):
+            with serving(self._hosted.kubernetes_version, self._hosted.gates):
                 outcome = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         except RuntimeError:
             coroutine.close()
