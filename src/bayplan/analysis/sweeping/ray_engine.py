@@ -1,6 +1,7 @@
 """Runs on a Ray cluster: `pip install bayplan[ray]`.
 
-Takes a story and runs with their names; gives outcomes as they finish. The story is put into Ray's object store once.
+Takes a story and runs with their names; gives outcomes as they finish. The story is put into Ray's object store once,
+and read once by each worker.
 As many runs are under way as the cluster has CPUs, and one more for each, so that nothing piles up. Ray tries a run
 again whose machine is gone. Ray is imported when the engine is made.
 """
@@ -51,7 +52,7 @@ class RayEngine:
         try:
             while True:
                 for name, spec in islice(waiting, max(self._places() - len(under_way), 0)):
-                    under_way[remote.remote(shared, name, spec)] = name
+                    under_way[remote.remote([shared], shared.hex(), name, spec)] = name
                 if not under_way:
                     return
                 ready, _ = ray.wait(list(under_way), num_returns=1)
@@ -73,5 +74,13 @@ class RayEngine:
         return outcome
 
 
-def _remote_run(story: Story, name: str, spec: RunSpec) -> RunOutcome:
-    return do_run(story, name, spec)
+#: In a worker: the story that it has read last, by its reference.
+_STORIES: dict[str, Story] = {}
+
+
+def _remote_run(shared: list[Any], reference: str, name: str, spec: RunSpec) -> RunOutcome:
+    """The story is in a list, or Ray would unpack it again for every run."""
+    if reference not in _STORIES:
+        _STORIES.clear()
+        _STORIES[reference] = import_module("ray").get(shared[0])
+    return do_run(_STORIES[reference], name, spec)

@@ -1,5 +1,5 @@
-"""A sweep as one HTML file that works offline: the answer, response curves, two figures against each other, a heat map,
-all tables, and the worst run with its story.
+"""A sweep as one HTML file that works offline: the answer, response curves, waits, two figures against each other, a
+heat map, all tables, and the worst run with its story.
 
 Takes the summary and, if it is known, the worst run. The same data gives the same bytes.
 """
@@ -13,13 +13,14 @@ from markupsafe import Markup
 
 from bayplan.analysis.simulation.results.run_format import Run
 from bayplan.analysis.sweeping.statistics import pareto_front
-from bayplan.analysis.sweeping.summary_format import Effect, Estimate, SweepSummary
+from bayplan.analysis.sweeping.summary_format import Effect, SweepSummary
 from bayplan.report.answers.html import element
 from bayplan.report.drawing.responses import Mark, response_figure
 from bayplan.report.html_page import PAGE_ROWS_MAX, document
 from bayplan.report.markup import NOTHING, joined, tag
 from bayplan.report.simulation.parts import simulation_parts
 from bayplan.report.sweep import parts
+from bayplan.report.sweep.waits import wait_figures
 
 _CURVES = 24
 _TICK_LABELS = 8
@@ -38,6 +39,7 @@ def sweep_page(summary: SweepSummary, worst: Run | None = None) -> str:
         _section("Figures of each point", _figures(summary)),
         joined(map(element, parts.front_parts(summary))),
         _section("Response of each figure to each axis", _curves(summary.effects)),
+        _section("How long pods waited", wait_figures(summary)),
         _section("Two figures against each other", _trade_off(summary)),
         _section("Both axes at once", _heat_map(summary)),
         _section("What each axis does", element(parts.effect_table(summary.effects)) if summary.effects else NOTHING),
@@ -59,8 +61,8 @@ def _figures(summary: SweepSummary) -> Markup:
 
 
 def _curves(effects: Sequence[Effect]) -> Markup:
-    """The strongest first."""
-    ordered = sorted(effects, key=lambda effect: -effect.share)
+    """The strongest first; none of a figure that is the same everywhere."""
+    ordered = sorted((effect for effect in effects if effect.range > 0), key=lambda effect: -effect.share)
     return joined(_curve(effect) for effect in ordered[:_CURVES])
 
 
@@ -69,18 +71,13 @@ def _curve(effect: Effect) -> Markup:
     marks = []
     for place, level in enumerate(effect.levels):
         found = level.estimate
-        title = f"{effect.axis} {level.value}: {_said(effect.measure, found)}"
+        title = f"{effect.axis} {level.value}: {parts.estimate_text(effect.measure, found)}"
         marks.append(Mark((place + 0.5) / count, found.mean, found.low, found.high, title))
     every = -(-count // _TICK_LABELS)
     ticks = [((place + 0.5) / count, level.value) for place, level in enumerate(effect.levels) if place % every == 0]
     return response_figure(
         f"{effect.measure} by {effect.axis}", marks, ticks, lambda value: parts.number_text(effect.measure, value)
     )
-
-
-def _said(measure: str, found: Estimate) -> str:
-    numbers = [parts.number_text(measure, value) for value in (found.mean, found.low, found.high)]
-    return f"{numbers[0]} ({numbers[1]} to {numbers[2]})"
 
 
 def _trade_off(summary: SweepSummary) -> Markup:
@@ -100,13 +97,14 @@ def _trade_off(summary: SweepSummary) -> Markup:
     front = set(pareto_front(costs))
     marks = []
     for place, (point, one, other) in enumerate(found):
-        title = f"{parts.point_name(summary, point)}: {first} {_said(first, one)}, {second} {_said(second, other)}"
+        said = f"{first} {parts.estimate_text(first, one)}, {second} {parts.estimate_text(second, other)}"
+        title = f"{parts.point_name(summary, point)}: {said}"
         x = 0.03 + 0.94 * (one.mean - low) / (high - low)
         marks.append(Mark(float(x), other.mean, other.low, other.high, title, "r2" if place in front else "r0"))
     ticks = [(0.03, parts.number_text(first, float(low))), (0.97, parts.number_text(first, float(high)))]
-    said = "Orange: no other point has less of both (the Pareto front, where less is better)."
+    front_said = "Orange: no other point has less of both (the Pareto front, where less is better)."
     return joined(
-        tag("p", said),
+        tag("p", front_said),
         response_figure(f"{second} over {first}", marks, ticks, lambda value: parts.number_text(second, value)),
     )
 

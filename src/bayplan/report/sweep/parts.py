@@ -16,6 +16,8 @@ from bayplan.report.words import counted, listed
 _POINTS = 30
 _FAILURES = 10
 _MEASURES = 4
+#: Half a millisecond: less is shown as nothing.
+_SHORTEST_S = 0.0005
 _SEEDS_MIN = 6  # with fewer, no test can tell a difference from chance
 
 
@@ -67,9 +69,14 @@ def point_name(summary: SweepSummary, point: PointSummary) -> str:
     """The values in which points differ."""
     if not point.settings:
         return "all runs"
-    short = {axis.name: axis.name.rpartition(".")[2] for axis in summary.axes}
+    short = {axis.name: _short_name(axis.name) for axis in summary.axes}
     names = short if len(set(short.values())) == len(short) else {name: name for name in short}
     return ", ".join(f"{names[name]} {value}" for name, value in point.settings.items())
+
+
+def _short_name(axis: str) -> str:
+    last = axis.rpartition(".")[2]
+    return f"{last} weight" if axis.startswith("weight.") else last
 
 
 def baseline_name(summary: SweepSummary) -> str:
@@ -94,7 +101,7 @@ def _figure_cells(measure: str, point: PointSummary) -> list[Cell]:
         return [*cells, Cell(""), Cell("")]
     tone = Tone.WARN if difference.real else Tone.FAINT
     mean, interval = _texts(measure, difference)
-    sign = "+" if difference.mean > 0 else ""
+    sign = "+" if difference.mean > 0 and mean != number_text(measure, 0.0) else ""
     return [*cells, Cell(f"{sign}{mean}{' *' if difference.real else ''}", tone), Cell(interval, tone)]
 
 
@@ -103,6 +110,12 @@ def _texts(measure: str, found: Estimate | MeanDifference | None) -> tuple[str, 
         return "–", ""
     interval = f"{number_text(measure, found.low)} to {number_text(measure, found.high)}"
     return number_text(measure, found.mean), "" if found.low == found.high else interval
+
+
+def estimate_text(measure: str, found: Estimate) -> str:
+    """A mean with its interval."""
+    numbers = [number_text(measure, value) for value in (found.mean, found.low, found.high)]
+    return f"{numbers[0]} ({numbers[1]} to {numbers[2]})"
 
 
 def effect_table(effects: Sequence[Effect]) -> Table:
@@ -154,6 +167,8 @@ def failure_parts(summary: SweepSummary, at_most: int) -> Iterator[Part]:
 def number_text(measure: str, value: float) -> str:
     """In the unit of the figure."""
     if measure.startswith("waiting.") and not measure.endswith(".count"):
+        if abs(value) < _SHORTEST_S:
+            return duration_text(0.0)
         return f"-{duration_text(-value)}" if value < 0 else duration_text(value)
     if measure.startswith(("utilization.", "fragmentation.")):
         return f"{value:.1%}"

@@ -35,9 +35,15 @@ def written(*, real: bool, seeds: int = 6, failures: int = 0) -> str:
 def test_real_differences_are_the_answer() -> None:
     text = written(real=True)
     assert "1 of 1 point differ from the baseline in more than chance: waiting.high.p99." in text
-    assert "difference to A 1, x p" in text
+    assert "difference to A weight 1, x p" in text
     assert "+1 min 5 s \\*" in text
     assert "1 min to 1 min 10 s" in text
+
+
+def test_next_to_nothing_has_no_sign() -> None:
+    points = [point(1, 10), point(2, 10, MeanDifference(0.0003, -0.0001, 0.0004, 6, 0.5, False))]
+    summary = SweepSummary(AXES, list(range(6)), 12, 0, 0, 0.95, 0, ["waiting.high.p99"], points, [], [])
+    assert "| 0 s | 0 s to 0 s |" in markdown("sweep", sweep_parts(summary))
 
 
 def test_chance_is_called_chance() -> None:
@@ -63,6 +69,7 @@ def test_failures_are_listed_with_their_seeds_and_cut() -> None:
     [
         ("waiting.high.p99", 90, "1 min 30 s"),
         ("waiting.high.p99", -0.25, "-250 ms"),
+        ("waiting.high.p99", -0.0004, "0 s"),
         ("waiting.high.count", 90, "90"),
         ("utilization.cpu", 0.123, "12.3%"),
         ("pods.placed", 3.25, "3.25"),
