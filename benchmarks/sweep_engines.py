@@ -3,8 +3,8 @@
     python benchmarks/sweep_engines.py [--runs 8] [--rounds 3] [--ray]
 
 Runs of about a second are done in this process, and by each engine with two processes, in turns. All that an engine
-does counts: this process and all that it has started. Ray's workers have done their first runs before. With `--ray` also on
-a new Ray cluster of two CPUs, which needs `bayplan[ray]`.
+does counts: this process and all that it has started. Ray's workers have done their first runs before. With `--ray`
+also on a new Ray cluster of two CPUs, which needs `bayplan[ray]`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from bayplan.analysis.sweeping.design import design, read_sampling
 from bayplan.analysis.sweeping.preparing import Base, Preparation
 from bayplan.analysis.sweeping.runs import do_run
 from bayplan.analysis.sweeping.sweeping import Engine, engine_named
+from bayplan.model.kinds import Object
 from bayplan.testing import builders as make
 
 NODES = 100
@@ -40,7 +41,8 @@ def story(runs: int) -> Preparation:
         for number in range(PODS // 100)
     ]
     nodes = [make.node(f"n{number}").capacity(cpu="16", memory="64Gi", pods=110) for number in range(NODES)]
-    cluster = Cluster([node.manifest().obj() for node in nodes] + [job.manifest().obj() for job in jobs])
+    objects: list[Object] = [*(node.manifest().obj() for node in nodes), *(job.manifest().obj() for job in jobs)]
+    cluster = Cluster(objects)
     return Preparation(Base(cluster, until="2h"), design(read_axes({"seed": f"1..{runs}"}), read_sampling("grid")))
 
 

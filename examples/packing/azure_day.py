@@ -4,7 +4,7 @@ The file has the arrivals, sizes and lifetimes of a day of Azure's public datase
 `huaweicloud/trace_generation_rnn`, `resources/traces/v1.test.txt`, with the columns arrival_s, batch, cores,
 memory_gib, duration_min_s, duration_max_s and censored. Machines that one tenant started together share a batch.
 
-Keeps every thirtieth batch. The trace has no priorities: every fifth of these batches is taken for critical, which is
+Keeps every hundredth batch. The trace has no priorities: every fifth of these batches is taken for critical, which is
 an assumption. Machines that were still running when the recording ended run to the end.
 """
 
@@ -14,7 +14,7 @@ import csv
 import gzip
 import sys
 
-KEPT = 30
+KEPT = 100
 CRITICAL = 5
 
 
