@@ -31,14 +31,29 @@ class Draws:
     def __init__(self, seed: int, latencies: Latencies) -> None:
         self.latencies = latencies
         self.random = Random(seed)
-        self.api = self._draws_around(latencies.api_ns)
-        self.skip_api = self.random.random if latencies.jitter and latencies.api_ns else lambda: 0.0
-        """Draws what `api` would, for a time that does not matter."""
-        self.eviction = self._draws_around(latencies.eviction_ns)
-        self.watch = self._draws_around(latencies.watch_ns)
+        self._api = self._draws_around(latencies.api_ns)
+        self._eviction = self._draws_around(latencies.eviction_ns)
+        self._watch = self._draws_around(latencies.watch_ns)
         self._start = self._draws_around(latencies.pod_start_ns)
         self._stop = self._draws_around(latencies.pod_stop_ns)
         self._provision = self._draws_around(latencies.provision_ns)
+
+    def api(self) -> int:
+        """How long a request takes."""
+        return self._api()
+
+    def skip_api(self) -> None:
+        """Draw what `api` would, for a time that does not matter."""
+        if self.latencies.jitter and self.latencies.api_ns:
+            self.random.random()
+
+    def eviction(self) -> int:
+        """How long it takes to evict a pod."""
+        return self._eviction()
+
+    def watch(self) -> int:
+        """How long it takes until the scheduler hears of a change."""
+        return self._watch()
 
     def start_ns(self, pod: Pod) -> int:  # noqa: ARG002
         return self._start()

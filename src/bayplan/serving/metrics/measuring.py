@@ -20,7 +20,6 @@ class MeasuredScheduler:
     def __init__(self, scheduler: DecidingScheduler, stopwatch: Stopwatch) -> None:
         self._scheduler = scheduler
         self._stopwatch = stopwatch
-        self.due_at = scheduler.due_at
 
     def observe(self, event: Event, now: int) -> None:
         stopwatch = self._stopwatch
@@ -37,3 +36,6 @@ class MeasuredScheduler:
         if decision is None or not decision.pod or decision.outcome is Outcome.SKIPPED:
             self._stopwatch.cancel()
         return decision
+
+    def due_at(self, now: int) -> int | None:
+        return self._scheduler.due_at(now)
