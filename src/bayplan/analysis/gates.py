@@ -2,7 +2,8 @@
 
 `evicts` is any pod that is evicted though nobody meant it to be, `evicts=CLASS` one of that PriorityClass (`none`: one
 without a class); `pdb` a disruption budget that is violated or stops a drain; `pending` a pod without a node; `loop`
-workloads that evict each other again and again. Takes the texts; whether it happened is for those to say who know.
+workloads that evict each other again and again; `deadlock` pod groups that wait for each other. Takes the texts; those
+who know say whether it happened.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class FailKind(StrEnum):
     PDB = "pdb"
     PENDING = "pending"
     LOOP = "loop"
+    DEADLOCK = "deadlock"
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,6 +211,7 @@ _GATES = {
     "pdb": "a disruption budget is violated (pdb)",
     "pending": "pods are left without a node (pending)",
     "loop": "workloads keep evicting each other (loop)",
+    "deadlock": "pod groups wait for each other (deadlock)",
 }
 report_option = click.option("--report", metavar="FILE", help="Write an HTML report.")
 feature_gates_option = click.option(

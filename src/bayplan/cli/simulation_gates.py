@@ -34,6 +34,9 @@ def _failure(gate: FailCondition, run: Run) -> str:
         case FailKind.LOOP:
             loops = [f"{loop.preemptor} evicts {loop.victim}" for loop in run.loops]
             return f"{counted(len(loops), 'loop')}: {listed(loops, _PODS_NAMED)}" if loops else ""
+        case FailKind.DEADLOCK:
+            circles = [listed([each.group for each in deadlock.groups]) for deadlock in run.deadlocks]
+            return f"{counted(len(circles), 'deadlock')}: {listed(circles, _PODS_NAMED)}" if circles else ""
         case FailKind.PDB:
             broken = run.summary.budgets_broken
             return f"PodDisruptionBudgets were violated {counted(broken, 'time')}" if broken else ""

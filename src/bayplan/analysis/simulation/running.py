@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from bayplan.analysis.answers.gangs.deadlocks import find_deadlocks
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.default_storage_class import EXPLANATION, missing_default_class
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
@@ -31,7 +32,7 @@ from bayplan.analysis.simulation.replaying.lives import LivesAgain
 from bayplan.analysis.simulation.replaying.recorded_life import RecordedLife, load_recording
 from bayplan.analysis.simulation.results.cascades import Cascades
 from bayplan.analysis.simulation.results.result import SimulationResult
-from bayplan.analysis.simulation.results.run_format import End, Note, PendingAtEnd, Run
+from bayplan.analysis.simulation.results.run_format import End, GroupDeadlock, GroupWait, Note, PendingAtEnd, Run
 from bayplan.analysis.simulation.results.summary import summarize
 from bayplan.client.extender_documents import encoded
 from bayplan.client.extenders import HttpExtender, connect_extenders
@@ -117,6 +118,7 @@ class Simulation:
         self.started_at = _start_of(cluster.objects)
         if recorded is not None:
             self.started_at = max(recorded.started_at, self.started_at)
+        self._cluster = cluster
         self._release = cluster.release
         self._inputs = inputs_mark(cluster.objects, planned, arrivals, self.options.latencies)
         self._interrupts = Interrupts()
@@ -161,6 +163,7 @@ class Simulation:
             configuration = replace(configuration, wakeups=self.options.wakeups)
         configuration = replace(configuration, safety=with_settings(configuration.safety, self.options.safety))
         self.wakeups = configuration.wakeups
+        self._configuration = configuration
         self._controllers = self._controllers_for(configuration, draws)
         store = _filled_store(objects, self.started_at)
         self._extenders = self._connected(configuration, store)
@@ -280,11 +283,27 @@ class Simulation:
             preemptions=[entry.preemption for entry in logged],
             chains=cascades.chains(),
             loops=cascades.loops(),
+            deadlocks=self._deadlocks(),
             waiting=self._pending_pods(),
             notes=[*self.notes, *self._refused_workloads()],
             fidelity=None if self._recorded is None else self._recorded.fidelity(ledger.pods, passed / 1e9),
             wakeups=self.wakeups.value,
         )
+
+    def _deadlocks(self) -> list[GroupDeadlock]:
+        """Groups that wait for each other now, and since when nothing has changed about that."""
+        if not self._configuration.gates.generic_workload:
+            return []
+        found = find_deadlocks(self._cluster.like(self.world.store.list_and_watch().objects), self._configuration)
+        ledger = self.listener.pods
+        last = {pod.key: row for row, pod in enumerate(ledger.pods)}
+        deadlocks = []
+        for each in found:
+            rows = [last[key] for group in each.groups for key in (*group.waiting, *group.held_by)]
+            since = max(max(ledger.created_at[row], ledger.bound_at[row]) for row in rows)
+            groups = [GroupWait(one.group, [*one.waiting], one.waits_for, [*one.held_by]) for one in each.groups]
+            deadlocks.append(GroupDeadlock(max(since, 0) / 1e9, groups))
+        return deadlocks
 
     def _pending_pods(self) -> list[PendingAtEnd]:
         """By the reason for which they were last refused, the most frequent first."""

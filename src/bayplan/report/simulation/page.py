@@ -20,7 +20,7 @@ from bayplan.report.html_page import document
 from bayplan.report.markup import NOTHING, joined, tag
 from bayplan.report.simulation.chain_drawing import draw_chains
 from bayplan.report.simulation.node_figures import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
-from bayplan.report.simulation.parts import ENDED_EARLY, POOL_COLUMNS, fidelity_text, headline, pool_rows
+from bayplan.report.simulation.parts import ENDED_EARLY, POOL_COLUMNS, deadlock_text, fidelity_text, headline, pool_rows
 from bayplan.report.simulation.preemption_list import (
     and_more,
     html_legend,
@@ -51,6 +51,7 @@ def run_page(run: Run) -> str:
         tag("p", "Compared with the recording: ", fidelity_text(run.fidelity)) if run.fidelity is not None else None,
         _class_table(view),
         html_table(POOL_COLUMNS, pool_rows(run), POOL_COLUMNS[1:]) if run.summary.pools else None,
+        _deadlocks(view),
         _loops(view),
         _notes(view),
     )
@@ -169,6 +170,14 @@ def _chains(view: SimulationView) -> Markup:
     drawn = draw_chains(shown, looks, {key: shortened(key, 27) for key in keys})
     legend = html_legend((look, name) for name, look in view.looks.items())
     return joined(tag("p", said), legend, tag("div", drawn, class_="scroll"))
+
+
+def _deadlocks(view: SimulationView) -> Markup:
+    found = view.run.deadlocks
+    if not found:
+        return NOTHING
+    said = [tag("li", deadlock_text(each)) for deadlock in found for each in deadlock.groups]
+    return joined(tag("h3", "Groups that wait for each other", class_="alarm"), tag("ul", said, class_="loops"))
 
 
 def _loops(view: SimulationView) -> Markup:

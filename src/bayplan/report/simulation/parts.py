@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bayplan.analysis.simulation.results.run_format import Chain, Fidelity, RecordedPreemption, Run
+from bayplan.analysis.simulation.results.run_format import Chain, Fidelity, GroupWait, RecordedPreemption, Run
 from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.answers.tables import table_of
 from bayplan.report.durations import duration_text
@@ -32,6 +32,7 @@ def simulation_parts(run: Run) -> Iterator[Part]:
     yield from _usage_parts(run)
     yield from _pool_parts(run)
     yield from _preemption_parts(run)
+    yield from _deadlock_parts(run)
     yield from _cascade_parts(run)
     yield from _pending_parts(run)
     yield from _note_parts(run)
@@ -157,6 +158,20 @@ def _preemption_row(preemption: RecordedPreemption) -> list[Cell]:
         preemption.decided,
     )
     return [Cell(text, Tone.WARN if broken else Tone.PLAIN) for text in texts]
+
+
+def deadlock_text(wait: GroupWait) -> str:
+    """Who waits, and who holds what is needed."""
+    who = listed(wait.waiting, _PODS)
+    return f"{wait.group} waits with {who}: {wait.waits_for} holds what is needed, with {listed(wait.held_by, _PODS)}."
+
+
+def _deadlock_parts(run: Run) -> Iterator[Part]:
+    for deadlock in run.deadlocks:
+        names = listed([each.group for each in deadlock.groups])
+        yield Heading(f"Deadlock: {names} wait for each other since {duration_text(deadlock.since)}")
+        for each in deadlock.groups:
+            yield Sentence(deadlock_text(each), Tone.BAD)
 
 
 def _cascade_parts(run: Run) -> Iterator[Part]:

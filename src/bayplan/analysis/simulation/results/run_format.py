@@ -191,6 +191,22 @@ class Loop(JsonStruct):
     until: float
 
 
+class GroupWait(JsonStruct):
+    """A group that has some of its pods on nodes and waits for others, which the next group keeps away."""
+
+    group: str
+    waiting: list[str]
+    waits_for: str
+    held_by: list[str]  # pods of that group that hold what is needed
+
+
+class GroupDeadlock(JsonStruct):
+    """Groups that wait for each other at the end of the run, in a circle."""
+
+    since: float
+    groups: list[GroupWait]
+
+
 # ---------------------------------------------------------------- the summary
 
 
@@ -316,4 +332,5 @@ class Run(JsonStruct, tag_field="format", tag=FORMAT):
     waiting: list[PendingAtEnd]
     notes: list[Note]
     fidelity: Fidelity | None = None  # of runs that play a recording again
+    deadlocks: list[GroupDeadlock] = []
     wakeups: str = "upstream"  # which changes brought rejected pods back: those of kube-scheduler, or "complete"
