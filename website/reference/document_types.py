@@ -294,9 +294,9 @@ class CountedCause(TypedDict):
 
 
 class Preempting(TypedDict):
-    """Where preemption would make room."""
+    """Where preemption would make room; for a pod group on several nodes, which are not named."""
 
-    node: str
+    node: str | None
     victims: list[str]
 
 
@@ -308,6 +308,7 @@ class PendingGroup(TypedDict):
     priority: int
     gate: str | None
     message: str
+    fitting: NotRequired[int]
     causes: list[CountedCause]
     feasible: int
     preemption: Preempting | None
@@ -738,6 +739,16 @@ class Preemptor(TypedDict):
     evictsIfPinned: list[str]
 
 
+class GroupExposure(TypedDict):
+    """How the pod group that the pods belong to is evicted."""
+
+    group: str
+    priority: int
+    disruptionMode: Literal["all", "single"]
+    running: int
+    minCount: int
+
+
 class Exposure(TypedDict):
     """`bayplan exposure POD`: what could evict it."""
 
@@ -747,6 +758,7 @@ class Exposure(TypedDict):
     pods: list[PodExposure]
     waiting: list[str]
     against: list[Preemptor]
+    group: NotRequired[GroupExposure]
 
 
 class WorkloadExposure(TypedDict):

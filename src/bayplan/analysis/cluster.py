@@ -18,7 +18,7 @@ from bayplan.analysis.group_capacity import GroupCapacity, count_groups
 from bayplan.analysis.group_placement import place_with_groups
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.profiles import own_schedulers_of, profile_of
-from bayplan.analysis.references import not_found
+from bayplan.analysis.references import group_named, not_found
 from bayplan.analysis.showing import Shown
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.config.feature_gates import GateSettings
@@ -202,7 +202,9 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.pending import pending_pods  # noqa: PLC0415
 
-        return pending_pods(Asking.about(self, config, feature_gates, foreign_victims), namespace, selector)
+        return pending_pods(
+            Asking.about(self, config, feature_gates, foreign_victims, with_groups=True), namespace, selector
+        )
 
     def least_disruption(
         self,
@@ -295,7 +297,7 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.changes import read_change  # noqa: PLC0415
         from bayplan.analysis.answers.whatif import whatif  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, with_groups=True)
         return whatif(asking, read_change(self, apply, delete, add_nodes, namespace), drain)
 
     def drain(
@@ -316,7 +318,7 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.drain import drain, nodes_named  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, with_groups=True)
         return drain(asking, nodes_named(self, nodes, selector), rolling=rolling)
 
     def defrag(
@@ -341,7 +343,7 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.moving.defrag import SearchLimits, defrag  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims, tell)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, tell, with_groups=True)
         return defrag(asking, wanted, namespace, SearchLimits.of(max_moves, seconds))
 
     def consolidate(
@@ -392,7 +394,7 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.planning.plan import SECONDS, plan  # noqa: PLC0415
 
         types = catalog_of(catalog) if isinstance(catalog, list) else read_catalog(catalog)
-        asking = Asking.about(self, config, feature_gates, foreign_victims, tell)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, tell, with_groups=True)
         return plan(asking, types, survive=survive, seconds=SECONDS if seconds is None else seconds)
 
     def capacity(
@@ -423,7 +425,7 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.capacity import capacity  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, with_groups=True)
         return capacity(
             asking,
             pods,
@@ -514,7 +516,7 @@ class Cluster(Shown, ClusterObjects):
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
     ) -> Exposure:
-        """What could evict this running pod, or the pods of this workload?
+        """What could evict this running pod, or the pods of this workload or of `podgroup/NAME`?
 
         `against` takes files, directories and objects as plain dicts: would the pods and workloads in them evict it?
         Each is decided on its own. Raises InvalidObject.
@@ -523,7 +525,9 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.changes import read_given  # noqa: PLC0415
         from bayplan.analysis.answers.exposure.subjects import exposure_of  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        if group_named(pod, namespace):
+            self._with_groups(config, feature_gates)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, with_groups=True)
         return exposure_of(asking, pod, namespace, read_given(against) if against else None)
 
     def exposure_ranking(
@@ -540,7 +544,7 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.exposure.ranking import ranking_of  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, with_groups=True)
         return ranking_of(asking, top, namespace, priority_class)
 
     def fix(
@@ -553,11 +557,22 @@ class Cluster(Shown, ClusterObjects):
         foreign_victims: str | None = None,
         tell: Tell | None = None,
     ) -> Fixes:
-        """Which changes would let this pending pod, or the next pod of this workload, run? The smallest come first."""
+        """Which changes would let this pending pod, or the next pod of this workload, run? The smallest come first.
+
+        Of `podgroup/NAME`, and where pod groups are on of a pod that belongs to one: which would let the group run?
+        """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.fixing.fixing import fixes_of  # noqa: PLC0415
+        from bayplan.analysis.answers.gangs.fixing import fixes_of_group  # noqa: PLC0415
 
-        return fixes_of(Asking.about(self, config, feature_gates, foreign_victims, tell), pod, namespace)
+        if group := group_named(pod, namespace):
+            self._with_groups(config, feature_gates)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, tell, with_groups=True)
+        if not group and asking.configuration.gates.generic_workload:
+            group = group_key(self.wanted(pod, namespace).pod)
+        if group:
+            return fixes_of_group(asking, group)
+        return fixes_of(asking, pod, namespace)
 
 
 def _group_key(name: str, namespace: str) -> str:

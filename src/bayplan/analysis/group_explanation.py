@@ -53,6 +53,7 @@ class GroupExplanation:
 
     key: str
     place: GroupPlace
+    members: list[Member] = field(default_factory=list)  # those that wait, in the order in which they are tried
     held_back: dict[str, Status] = field(default_factory=dict)  # members that PreEnqueue rejects
     attempt: GroupAttempt | None = None
     condition: Condition | None = None
@@ -104,11 +105,11 @@ def explain_group(
     ordered = in_order(members)
     held_back = members_held_back(cache, profiles, key, group, ordered)
     if group is None:
-        return GroupExplanation(key, GroupPlace.INCOMPLETE, held_back)
+        return GroupExplanation(key, GroupPlace.INCOMPLETE, ordered, held_back)
     if held_back:
-        return GroupExplanation(key, GroupPlace.GATED, held_back, condition=condition)
+        return GroupExplanation(key, GroupPlace.GATED, ordered, held_back, condition=condition)
     attempt = attempt_group(cache, profiles, group, ordered, leaves_out_strays=wakeups is Wakeups.COMPLETE)
-    found = GroupExplanation(key, GroupPlace.ACTIVE, {}, attempt, attempt.condition, cache.view())
+    found = GroupExplanation(key, GroupPlace.ACTIVE, ordered, {}, attempt, attempt.condition, cache.view())
     place = GroupPlace.ACTIVE if attempt.root.ok else GroupPlace.BACKOFF
     for each in attempt.outcomes:
         if not each.node and not each.is_skipped:

@@ -13,6 +13,7 @@ from bayplan.analysis.group_explanation import members_held_back
 from bayplan.analysis.placement import PlacedPod, Placement, Placer
 from bayplan.analysis.tie_breaks import TieBreak
 from bayplan.core.cache import Cache
+from bayplan.core.deciding import Decider
 from bayplan.core.framework.profile import Profile
 from bayplan.core.groups.cycle import GroupAttempt, attempt_group
 from bayplan.core.groups.member import Member
@@ -51,10 +52,14 @@ def place_with_groups(
 class GroupPlacer:
     """Places groups into a cache."""
 
-    def __init__(self, cache: Cache, profiles: Mapping[str, Profile], *, gated: bool) -> None:
+    def __init__(
+        self, cache: Cache, profiles: Mapping[str, Profile], *, gated: bool, decider: Decider | None = None
+    ) -> None:
+        """`decider` may know pods of these kinds; it changes nothing but the time that it takes."""
         self._cache = cache
         self._profiles = profiles
         self._tries_gated = gated
+        self._decider = decider
 
     def place(self, key: str, members: list[Member]) -> list[PlacedPod]:
         """What becomes of each member, in the order in which they were placed; those that were not come last."""
@@ -72,7 +77,9 @@ class GroupPlacer:
         waiting = list(members)
         victims: tuple[str, ...] = ()
         while waiting:
-            attempt = attempt_group(self._cache, self._profiles, group, waiting)
+            attempt = attempt_group(
+                self._cache, self._profiles, group, waiting, decider=self._decider, in_full=self._decider is None
+            )
             if attempt.bound:
                 placed += self._settle(attempt, victims)
                 done = {each.member.key for each in attempt.bound}
@@ -81,7 +88,7 @@ class GroupPlacer:
                 victims = tuple(attempt.preemption.victims)
                 self._make_room(attempt, waiting)
             else:
-                placed += [PlacedPod(each.member.key, None, None, message=each.message) for each in attempt.outcomes]
+                placed += self._left(attempt, victims)
                 break
         return placed
 
@@ -93,6 +100,17 @@ class GroupPlacer:
             assume(self._cache, self._profiles[member.info.scheduler_name], member, rows[each.node])
             placed.append(PlacedPod(member.key, each.node, None, victims=() if placed else victims))
         return placed
+
+    def _left(self, attempt: GroupAttempt, victims: tuple[str, ...]) -> list[PlacedPod]:
+        """Those that have no node; nothing is kept any longer for members that lose their nomination."""
+        for each in attempt.outcomes:
+            if not each.nominated_after and each.member.key in self._cache.pods.rows_by_key:
+                self._cache.remove_pod(each.member.key)
+        keys = [each.member.key for each in attempt.outcomes]
+        said = {each.member.key: each.message for each in attempt.outcomes}
+        return [
+            PlacedPod(key, None, None, victims=victims if key == keys[0] else (), message=said[key]) for key in keys
+        ]
 
     def _make_room(self, attempt: GroupAttempt, waiting: Sequence[Member]) -> None:
         """The victims are gone, and members that were given a node are nominated to it."""

@@ -116,6 +116,11 @@ class Placer:
         self._overtaken: set[str] = set()  # pods whose nomination was ended by others
         self._waiting: list[PodInfo] = []  # found no place; what was worked out for them serves the next of their shape
 
+    @property
+    def decider(self) -> Decider:
+        """Which knows the pods that were placed."""
+        return self._decider
+
     def forget_nominations(self) -> None:
         """For pods that are placed after all was put back."""
         self._overtaken.clear()

@@ -82,11 +82,11 @@ def command(
         return _explain_group(asked, cluster, group)
     if pod is not None and (workload := workload_named(pod, asked.namespace)):
         return _explain_workload(asked, cluster, workload)
-    refuse_groups(asked.feature_gates, cluster.release)
     if not call_extenders:
         note_extenders(asked.config, asked.feature_gates, cluster.release)
     if pod is None:
         return _list(asked, cluster, selector)
+    refuse_groups(asked.feature_gates, cluster.release)
     if selector or asked.source.all_namespaces:
         raise click.UsageError("-l and -A list pods, and cannot be combined with POD.")
     if group := group_key(cluster.wanted(pod, asked.namespace).pod):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from bayplan.analysis.references import group_named
 from bayplan.cli.answering import AnswerOptions, answer_options, details_option, read_noting, write_answer
 from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
-from bayplan.cli.options import CommandWithFiles, all_namespaces_option
+from bayplan.cli.options import CommandWithFiles, all_namespaces_option, require_groups
 from bayplan.report.answers.exposure import exposure_parts, ranking_parts
 from bayplan.report.json_output import tagged
 
@@ -53,6 +54,9 @@ def command(asked: AnswerOptions, pod: str | None, against: tuple[str, ...], pri
         return EXIT_YES
     if priority_class:
         raise click.UsageError("--class cannot be combined with a pod.")
-    answer = asked.cluster().exposure(pod, namespace=asked.namespace, against=read_noting(against), **asked.settings())
+    cluster = asked.cluster()
+    if group := group_named(pod, asked.namespace):
+        require_groups(asked.config, asked.feature_gates, cluster.release, f"podgroup/{group}")
+    answer = cluster.exposure(pod, namespace=asked.namespace, against=read_noting(against), **asked.settings())
     write_answer(asked, f"Exposure of {answer.subject}", exposure_parts(answer), tagged("exposure", answer.to_dict()))
     return EXIT_NO if answer.is_evicted else EXIT_YES

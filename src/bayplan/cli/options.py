@@ -38,7 +38,9 @@ _FILE_OPTIONS = ("-f", "--file")
 _TAKING_FILES = (*_FILE_OPTIONS, "--apply", "--pods")
 _KINDS_NAMED = 6
 #: Commands that decide on pod groups.
-_KNOWING_GROUPS = frozenset({"capacity", "explain", "place", "run", "simulate", "up"})
+_KNOWING_GROUPS = frozenset(
+    {"capacity", "defrag", "drain", "explain", "exposure", "fix", "place", "plan", "run", "simulate", "up", "whatif"}
+)
 _COMPOSITE = "CompositePodGroup"
 #: What switches them on.
 GROUPS_ON = "--kubernetes-version 1.37 --feature-gates GenericWorkload=true"

@@ -43,9 +43,14 @@ class Asking:
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
         tell: Tell | None = None,
+        *,
+        with_groups: bool = False,
     ) -> Asking:
-        """Raises InvalidObject for a configuration that kube-scheduler would reject."""
-        configuration = load_configuration(config, feature_gates, release=cluster.release)
+        """Raises InvalidObject for a configuration that kube-scheduler would reject.
+
+        Where pod groups are on, the question has to know them: `with_groups`.
+        """
+        configuration = load_configuration(config, feature_gates, release=cluster.release, with_groups=with_groups)
         own_schedulers = own_schedulers_of(configuration, foreign_victims)
         return cls(cluster, configuration, build_profiles(configuration), own_schedulers, tell or _tell_nobody)
 

@@ -3,14 +3,15 @@
 Pods that wait are tried in the queue's order, as `place` does; that is one round. Whoever is evicted in a round waits
 in the next one if a controller makes another of it, together with all that wait still, until a round evicts nobody. An
 eviction puts a pod in the place of less important ones, so this ends: with each round the most important pods that
-still have to move are less important than before. Budgets are counted between rounds, and pods that got a node are
-ready by then. How long anything takes, and what else happens meanwhile, is for `simulate`.
+still have to move are less important than before. Where pod groups are on, those of a group are tried together. Budgets
+are counted between rounds, and pods that got a node are ready by then. How long anything takes, and what else happens
+meanwhile, is for `simulate`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import count
@@ -20,17 +21,20 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.budget_ledger import BudgetLedger
 from bayplan.analysis.answers.replacements import Replacements, comes_back
 from bayplan.analysis.device_claims import templates_among, with_claims_made
-from bayplan.analysis.placement import Placer
+from bayplan.analysis.group_placement import GroupPlacer
+from bayplan.analysis.placement import PlacedPod, Placer
 from bayplan.analysis.references import POD
 from bayplan.config.registry import queue_order
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.cache import Cache
+from bayplan.core.groups.member import Member
+from bayplan.core.groups.waiting import in_order
 from bayplan.core.preemption.prepare import let_go
 from bayplan.model.conditions import TRUE
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
-from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod, group_key
 from bayplan.model.structs import replace
 from bayplan.model.well_known import READY
 
@@ -188,9 +192,8 @@ class Course:
         """One round; whether it evicted anybody."""
         lost: list[Pod] = []
         departures: list[Departure] = []
-        for key in self._in_order():
-            waiting = self.waiting[key]
-            placed = self._placer.place(waiting.pod)
+        for placed in self._placed():
+            key, waiting = placed.pod, self.waiting[placed.pod]
             victims = [self.pods[victim] for victim in placed.victims]
             departures += [self._leave(victim, DepartureCause.PREEMPTED, key) for victim in victims]
             lost += victims
@@ -205,9 +208,37 @@ class Course:
         self.budgets.publish()
         return bool(lost)
 
-    def _in_order(self) -> list[str]:
-        info = self.cache.info
-        return sorted(self.waiting, key=lambda key: self._order(info(self.waiting[key].pod), self.waiting[key].arrival))
+    def _placed(self) -> Iterator[PlacedPod]:
+        """What becomes of each pod that waits; pods of a group come together, when the first has its turn."""
+        groups = self._waiting_groups()
+        together = GroupPlacer(self.cache, self._profiles, gated=False, decider=self._placer.decider)
+        grouped = {member.key: name for name, members in groups.items() for member in members}
+        for key in self._in_order(groups):
+            name = grouped.get(key)
+            if name is None:
+                yield self._placer.place(self.waiting[key].pod)
+            elif name in groups:
+                yield from together.place(name, in_order(groups.pop(name)))
+
+    def _waiting_groups(self) -> dict[str, list[Member]]:
+        """The groups of the pods that wait, where there are groups, with their members in order of arrival."""
+        found: defaultdict[str, list[Member]] = defaultdict(list)
+        if self.cache.gates.generic_workload:
+            for waiting in sorted(self.waiting.values(), key=lambda each: each.arrival):
+                if key := group_key(waiting.pod):
+                    found[key].append(Member(waiting.pod, self.cache.info(waiting.pod), queued_at=waiting.arrival))
+        return found
+
+    def _in_order(self, groups: Mapping[str, Sequence[Member]]) -> list[str]:
+        """A group has the priority of its PodGroup, and came when the first of its pods did."""
+        place = {key: (self.cache.info(each.pod), each.arrival) for key, each in self.waiting.items()}
+        for name, members in groups.items():
+            namespace, _, group_name = name.partition("/")
+            group = self.cache.objects.pod_groups.get((namespace, group_name))
+            priority = group.spec.priority or 0 if group is not None else 0
+            first = replace(members[0].info, priority=priority)
+            place |= {member.key: (first, members[0].queued_at) for member in members}
+        return sorted(place, key=lambda key: self._order(*place[key]))
 
     def _forget_nomination(self, waiting: Waiting) -> None:
         """Preemption looked for the pod in vain: nothing is kept for it any longer."""

@@ -5,6 +5,8 @@ Takes a change as `fix` names it; what follows from it is said elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bayplan.analysis.answers.fixing.answer import Remedy, RemedyKind
 from bayplan.report.answers.amounts import bare_amount
 from bayplan.report.words import counted
@@ -27,6 +29,7 @@ _PHRASES = {
     RemedyKind.SPREAD: "make its spread over {what} a preference ({after})",
     RemedyKind.HOST_PORT: "drop its host port {what}",
     RemedyKind.PRIORITY: "raise its priority from {before:,} to {after:,} (class {what})",
+    RemedyKind.MIN_COUNT: "lower the minCount of {what} from {before} to {after}",
     RemedyKind.UNCORDON: "uncordon {what}",
     RemedyKind.UNTAINT: "remove the taint {before} from {what}",
     RemedyKind.DEVICE_CLAIM: "drop its device claim {what}",
@@ -39,6 +42,15 @@ _PHRASES = {
     RemedyKind.RESOURCE_CLAIM_TEMPLATE: "create the ResourceClaimTemplate {what}",
     RemedyKind.DEVICE_CLASS: "create the DeviceClass {what}",
 }
+
+
+def change_phrases(changes: Iterable[Remedy], moved: int = 0) -> list[str]:
+    """What is done several times is said once."""
+    phrases = [change_phrase(change, moved) for change in changes]
+    return [
+        phrase if phrases.count(phrase) == 1 else f"{phrase} ({phrases.count(phrase)} times)"
+        for phrase in dict.fromkeys(phrases)
+    ]
 
 
 def change_phrase(change: Remedy, moved: int = 0) -> str:

@@ -46,6 +46,7 @@ def exposure_parts(answer: Exposure) -> Iterator[Part]:
         return
     most = answer.pods[0]
     yield Sentence(_headline(most), Tone.GOOD if most.reason else Tone.WARN)
+    yield from _group_parts(answer)
     details = against[1:]
     if not most.reason:
         yield from islice(_circumstances(most), REASONS_MAX)
@@ -56,6 +57,19 @@ def exposure_parts(answer: Exposure) -> Iterator[Part]:
         details.append(Heading(f"Pods of {answer.subject}: {shown} {counted(answer.pod_count, 'running pod')}"))
         details.append(_pod_table(answer.pods))
     yield Details(details)
+
+
+def _group_parts(answer: Exposure) -> Iterator[Part]:
+    """Of the pod group that the pods belong to."""
+    group = answer.group
+    if group is None:
+        return
+    counts = f"the priority that counts is that of podgroup {group.group}, {group.priority:,}."
+    if group.goes_as_a_whole and group.running > 1:
+        whole = f"Whoever evicts one of its {group.running:,} running pods evicts all of them (disruptionMode all)"
+        yield Sentence(f"{whole}; {counts}", Tone.WARN)
+    else:
+        yield Sentence(f"Its pods are evicted one by one (disruptionMode single); {counts}")
 
 
 def _pod_next(answer: Exposure) -> Iterator[Part]:

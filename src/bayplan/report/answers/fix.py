@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from bayplan.analysis.answers.fixing.answer import Fix, Fixes, RemedyKind
-from bayplan.report.answers.change_phrases import change_phrase
+from bayplan.report.answers.change_phrases import change_phrases
 from bayplan.report.answers.parts import REASONS_MAX, Details, Heading, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.words import counted, listed
 
@@ -162,4 +162,4 @@ def _instructions(number: int, fix: Fix) -> Iterator[Part]:
 
 
 def _phrase(fix: Fix) -> str:
-    return listed([change_phrase(change, len(fix.victims)) for change in fix.changes])
+    return listed(change_phrases(fix.changes, len(fix.victims)))

@@ -10,7 +10,7 @@ from typing import Any
 
 from bayplan.analysis.answers.fixing.answer import Remedy, RemedyKind
 from bayplan.report.answers.amounts import bare_amount
-from bayplan.report.answers.change_phrases import change_phrase
+from bayplan.report.answers.change_phrases import change_phrases
 from bayplan.report.answers.parts import REASONS_MAX, Cell, Details, Heading, Next, Part, Sentence, Snippet, Table, Tone
 from bayplan.report.words import counted, examples, listed
 
@@ -219,21 +219,13 @@ def _changes(document: Plain) -> Table:
     total = len(document["order"])
     rows = []
     for each in document["bestChanges"]:
-        phrases = [change_phrase(_change(change)) for change in each["changes"]]
-        rows.append((f"{len(phrases)}", listed(_merged(phrases)), f"{each['fitting']:,} of {total:,}"))
+        phrases = change_phrases(map(_change, each["changes"]))
+        rows.append((f"{len(each['changes'])}", listed(phrases), f"{each['fitting']:,} of {total:,}"))
     return Table(("#", "changes", "pods that fit"), rows, numeric=frozenset({"#"}), flexible=frozenset({"changes"}))
 
 
 def _change(plain: Plain) -> Remedy:
     return Remedy(RemedyKind(plain["kind"]), plain["what"], plain.get("before"), plain.get("after"))
-
-
-def _merged(phrases: Sequence[str]) -> list[str]:
-    """What is done twice is said once."""
-    return [
-        phrase if phrases.count(phrase) == 1 else f"{phrase} ({phrases.count(phrase)} times)"
-        for phrase in dict.fromkeys(phrases)
-    ]
 
 
 # ---------------------------------------------------------------- preemption and placements

@@ -47,15 +47,29 @@ def _table(groups: tuple[PendingGroup, ...]) -> Table:
 def _why(group: PendingGroup) -> Cell:
     if group.gate:
         return Cell(group.gate, Tone.FAINT)
+    if group.fitting is not None:
+        return _why_together(group)
     if group.fits_on:
         return Cell(f"fits on {counted(group.fits_on, 'node')} now", Tone.GOOD)
     if group.node:
         victims = group.victims[0] if len(group.victims) == 1 else counted(len(group.victims), "pod")
         return Cell(f"would evict {victims} from {group.node}", Tone.WARN)
+    return Cell(_causes(group) or group.message, Tone.BAD)
+
+
+def _why_together(group: PendingGroup) -> Cell:
+    """Of a pod group."""
+    if group.fits_on:
+        return Cell(f"fits on {counted(group.fits_on, 'node')} now", Tone.GOOD)
+    if group.victims:
+        return Cell(f"would evict {counted(len(group.victims), 'pod')}", Tone.WARN)
+    return Cell(f"{group.fitting:,} of {len(group.pods):,} fit; {_causes(group) or group.message}", Tone.BAD)
+
+
+def _causes(group: PendingGroup) -> str:
     causes = [f"{counted(count, 'node')}: {cause}" for count, cause in group.causes[:_CAUSES]]
     more = len(group.causes) - _CAUSES
-    causes += [counted(more, "other cause")] if more > 0 else []
-    return Cell("; ".join(causes) or group.message, Tone.BAD)
+    return "; ".join([*causes, *([counted(more, "other cause")] if more > 0 else [])])
 
 
 def _messages(answer: PendingPods) -> Iterator[Part]:

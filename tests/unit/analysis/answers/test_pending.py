@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.support.changed_clusters import cluster_of
 
+from bayplan import Cluster
 from bayplan.model.errors import InvalidObject
 from bayplan.testing import builders as make
 
@@ -72,3 +75,16 @@ def test_it_agrees_with_explain() -> None:
     document = cluster.explain("x").document()
     assert group.message == document["message"]
     assert [(cause["count"], cause["cause"]) for cause in document["causes"]] == list(group.causes)
+
+
+def test_a_pod_group_has_one_line_for_all_of_its_pods() -> None:
+    node = make.node("n").capacity(cpu="4", memory="64Gi", pods=20)
+    members = [make.pod(f"g-{at}").cpu("3").in_group("g") for at in range(2)]
+    lone, short = make.pod_group("lone").gang(2), make.pod("lone-0").in_group("lone")
+    built: list[Any] = [node, make.pod_group("g").gang(2), *members, lone, short, make.pod("alone").cpu("9")]
+    cluster = Cluster.from_objects([each.dict() for each in built], "1.37")
+    gang, waiting, alone = cluster.pending(feature_gates="GenericWorkload=true").groups
+    assert (gang.workload, len(gang.pods), gang.fitting) == ("podgroup/g", 2, 1)
+    assert gang.causes == ((1, "too little cpu (3 requested, at most 1 free)"),)
+    assert waiting.gate == "waiting for minCount pods from a gang to appear in scheduling queue"
+    assert (alone.workload, alone.fitting) == ("default/alone", None)

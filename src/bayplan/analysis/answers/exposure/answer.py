@@ -115,6 +115,26 @@ class PreemptorEffect:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class GroupExposure:
+    """How a pod group is evicted."""
+
+    group: str  # namespace/name
+    priority: int  # which counts for all of its pods
+    goes_as_a_whole: bool  # whoever evicts one of its pods evicts all of them
+    running: int
+    needed: int  # its minCount
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "group": self.group,
+            "priority": self.priority,
+            "disruptionMode": "all" if self.goes_as_a_whole else "single",
+            "running": self.running,
+            "minCount": self.needed,
+        }
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Exposure(Shown):
     """The answer about a pod or a workload."""
@@ -124,6 +144,7 @@ class Exposure(Shown):
     pod_count: int  # that run
     waiting: tuple[str, ...] = ()  # keys of pods that have no node: nobody can evict them
     against: tuple[PreemptorEffect, ...] = ()
+    group: GroupExposure | None = None  # that the pods belong to, where there are groups
 
     @property
     def is_evicted(self) -> bool:
@@ -137,6 +158,7 @@ class Exposure(Shown):
             "pods": [pod.to_dict() for pod in self.pods],
             "waiting": list(self.waiting),
             "against": [preemptor.to_dict() for preemptor in self.against],
+            **({"group": self.group.to_dict()} if self.group is not None else {}),
         }
 
 

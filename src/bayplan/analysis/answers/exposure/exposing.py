@@ -12,13 +12,15 @@ from functools import partial
 
 from bayplan.admission.priority import PREEMPT_LOWER_PRIORITY, PriorityClasses
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.exposure.answer import BudgetCover, Danger, PodExposure, Threshold
+from bayplan.analysis.answers.exposure.answer import BudgetCover, Danger, GroupExposure, PodExposure, Threshold
 from bayplan.analysis.answers.exposure.probing import Amounts, Probing
 from bayplan.analysis.answers.exposure.turns import NEVER, Turns, smallest_request, turns
 from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.core.columns import row_array
 from bayplan.core.columns.resources import PODS_NAME
+from bayplan.core.groups.feasible import min_count
 from bayplan.core.preemption.budgets import is_covered
+from bayplan.core.preemption.units import unit_priority
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
@@ -47,13 +49,33 @@ class Exposing:
         """Those that preempt, lowest first."""
         return [each for each in self._classes if each.value > priority]
 
+    def priority_of(self, pod: Pod) -> int:
+        """What a preemptor has to outrank: of a pod in a pod group, where there are groups, the group's priority."""
+        row = self._cache.pods.rows_by_key.get(object_key(pod))
+        return priority_of(pod) if row is None else unit_priority(self._view, row)
+
+    def group_of(self, key: str) -> GroupExposure | None:
+        """What is to be known of a pod group; None if there is none of that name."""
+        namespace, _, name = key.partition("/")
+        group = self._view.objects.pod_groups.get((namespace, name))
+        if group is None:
+            return None
+        mode = group.spec.disruption_mode
+        return GroupExposure(
+            group=key,
+            priority=group.spec.priority or 0,
+            goes_as_a_whole=mode is not None and mode.all is not None,
+            running=len(self._cache.pods.scheduled_members(key)),
+            needed=min_count(group),
+        )
+
     # Where to look.
 
     def ranked(self, pods: Iterable[Pod]) -> list[Pod]:
         """By how little a preemptor that just outranks them must ask for, as far as arithmetic tells."""
         by_priority: dict[int, list[Pod]] = {}
         for pod in pods:
-            by_priority.setdefault(priority_of(pod), []).append(pod)
+            by_priority.setdefault(self.priority_of(pod), []).append(pod)
         shares: list[tuple[float, str, Pod]] = []
         for priority, same in by_priority.items():
             share_of = self._shares(priority + 1, {pod.spec.node_name for pod in same})
@@ -79,7 +101,7 @@ class Exposing:
 
     def look_at(self, pod: Pod, *, by_class: bool = False) -> PodExposure:
         """Decide what evicts the pod; `by_class` for each PriorityClass that outranks it as well."""
-        key, priority = object_key(pod), priority_of(pod)
+        key, priority = object_key(pod), self.priority_of(pod)
         workload = short_name(workload_of(pod, self.ownership))
         reason = self._out_of_reach(pod)
         if reason:
@@ -110,7 +132,7 @@ class Exposing:
             return f"its node {pod.spec.node_name} is not in the input"
         if not self._preempts:
             return "no profile of this configuration preempts"
-        if priority_of(pod) >= PRIORITY_MAX:
+        if self.priority_of(pod) >= PRIORITY_MAX:
             return "no priority is higher than its own"
         if self._cache.pods.foreign[self._cache.pods.rows_by_key[object_key(pod)]]:
             return f"its scheduler is {pod.spec.scheduler_name!r}, whose pods are not evicted for others"

@@ -18,6 +18,7 @@ from bayplan.core.columns.resources import CPU_NAME
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
 from bayplan.core.framework.profile import Profile
+from bayplan.core.preemption.unit_search import UnitSearch
 from bayplan.model.meta import ObjectMeta, RawQuantity
 from bayplan.model.pod import Container, ContainerPort, Pod, PodSpec, ResourceRequirements, Toleration
 
@@ -64,9 +65,13 @@ class Probing:
 
 
 def decided(cache: Cache, profile: Profile, info: PodInfo) -> ProbeOutcome:
-    """What the scheduler does with the pod as things are; of equally good nodes it is the first by name."""
+    """What the scheduler does with the pod as things are; of equally good nodes it is the first by name.
+
+    Where pod groups are on, groups that are evicted as a whole go as a whole.
+    """
     view = cache.view()
-    found = attempt(profile, info, view)
+    search = UnitSearch(cache, profile) if cache.gates.generic_workload and view.pods.grouped else None
+    found = attempt(profile, info, view, search=search)
     names = view.nodes.names
     if found.scored is not None:
         return ProbeOutcome(min(names[row] for row in found.scored.best_rows()))

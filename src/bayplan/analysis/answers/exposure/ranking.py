@@ -11,7 +11,7 @@ from collections import Counter
 from bayplan.admission.priority import HIGHEST_USER_VALUE
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.exposure.answer import ExposureRanking, WorkloadExposure
-from bayplan.analysis.answers.exposure.exposing import Exposing, priority_of
+from bayplan.analysis.answers.exposure.exposing import Exposing
 from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.controllers.ownership import is_terminal
 from bayplan.model.errors import Fault, InvalidObject
@@ -36,16 +36,16 @@ def ranking_of(asking: Asking, top: int, namespace: str = "", priority_class: st
         workload = short_name(workload_of(pod, exposing.ownership))
         counts[workload] += 1
         most.setdefault(workload, pod)
-    outranked = {priority: len(exposing.classes_above(priority)) for priority in map(priority_of, running)}
+    outranked = {priority: len(exposing.classes_above(priority)) for priority in map(exposing.priority_of, running)}
     # Sorting is stable: within as many classes the order is that of the shares.
-    chosen = sorted(most, key=lambda workload: -outranked[priority_of(most[workload])])[:top]
+    chosen = sorted(most, key=lambda workload: -outranked[exposing.priority_of(most[workload])])[:top]
     first_of_priority: dict[int, str] = {}
     for workload, pod in most.items():
-        first_of_priority.setdefault(priority_of(pod), workload)
+        first_of_priority.setdefault(exposing.priority_of(pod), workload)
 
     def look_at(workload: str) -> WorkloadExposure:
         pod = most[workload]
-        above = exposing.classes_above(priority_of(pod))
+        above = exposing.classes_above(exposing.priority_of(pod))
         return WorkloadExposure(
             workload=workload,
             pod_count=counts[workload],

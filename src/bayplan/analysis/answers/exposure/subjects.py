@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bayplan.analysis.answers.asking import Asking
-from bayplan.analysis.answers.exposure.answer import Exposure
+from bayplan.analysis.answers.exposure.answer import Exposure, GroupExposure
 from bayplan.analysis.answers.exposure.exposing import Exposing, most_exposed_first
 from bayplan.analysis.answers.exposure.preemptors import preemptors_among
 from bayplan.analysis.answers.owners import short_name, workload_of
-from bayplan.analysis.references import POD, Reference, parse_reference
+from bayplan.analysis.references import POD, Reference, group_named, parse_reference
 from bayplan.controllers.ownership import Ownership, controller_reference, is_terminal
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import object_key
-from bayplan.model.pod import Pod
+from bayplan.model.pod import Pod, group_key
 from bayplan.model.reading import ReadResult
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
@@ -24,7 +26,10 @@ def exposure_of(
 ) -> Exposure:
     """Of the pod or the pods of the workload that the text names. Raises InvalidObject."""
     exposing = Exposing(asking)
-    reference, pods = _named(asking, text, namespace, exposing.ownership)
+    if named := group_named(text, namespace):
+        reference, pods = _group_named(asking, named)
+    else:
+        reference, pods = _named(asking, text, namespace, exposing.ownership)
     running = exposing.ranked([pod for pod in pods if pod.spec.node_name])[:PODS_MAX]
     found = most_exposed_first([exposing.look_at(pod) for pod in running])
     if found:
@@ -35,7 +40,22 @@ def exposure_of(
         pod_count=sum(bool(pod.spec.node_name) for pod in pods),
         waiting=tuple(object_key(pod) for pod in pods if not pod.spec.node_name),
         against=tuple(preemptors_among(asking, against, running)) if against is not None else (),
+        group=_common_group(exposing, pods) if asking.configuration.gates.generic_workload else None,
     )
+
+
+def _common_group(exposing: Exposing, pods: Sequence[Pod]) -> GroupExposure | None:
+    """The pod group that all of them belong to."""
+    keys = {group_key(pod) for pod in pods}
+    return exposing.group_of(keys.pop()) if len(keys) == 1 else None
+
+
+def _group_named(asking: Asking, key: str) -> tuple[Reference, list[Pod]]:
+    """The pods of a pod group that are not over. Raises InvalidObject for one that neither exists nor has pods."""
+    asking.cluster.group_members(key, asking.profiles, asking.cache())
+    pods = [pod for pod in asking.cluster.pods.values() if group_key(pod) == key and not is_terminal(pod)]
+    namespace, _, name = key.partition("/")
+    return Reference("podgroup", namespace, name), pods
 
 
 def _named(asking: Asking, text: str, namespace: str, ownership: Ownership) -> tuple[Reference, list[Pod]]:

@@ -36,6 +36,7 @@ class RemedyKind(StrEnum):
     SPREAD = "topologySpread"
     HOST_PORT = "hostPort"
     DEVICE_CLAIM = "deviceClaim"
+    MIN_COUNT = "minCount"
     PRIORITY = "priorityClass"
     UNCORDON = "uncordon"
     UNTAINT = "untaint"
@@ -79,6 +80,7 @@ PRICES = {
     RemedyKind.RESOURCE_CLAIM: 0.45,
     RemedyKind.RESOURCE_CLAIM_TEMPLATE: 0.45,
     RemedyKind.DEVICE_CLASS: 0.45,
+    RemedyKind.MIN_COUNT: 0.5,
     RemedyKind.ADD_NODE: 0.7,
     RemedyKind.PRIORITY: 0.8,
     RemedyKind.FREE: 0.9,

@@ -97,7 +97,7 @@ def _fixes_of(stage: Stage, text: str, namespace: str) -> Fixes:
     asking = stage.asking
     cache = asking.cache()
     pod = asking.pending(text, cache, namespace)
-    origin = _origin(asking, pod)
+    origin = origin_of(asking, pod)
     stored = asking.cluster.pods.get(object_key(pod))
     name = short_name(origin.reference)
     if stored is not None and is_terminal(stored):
@@ -113,7 +113,7 @@ def _fixes_of(stage: Stage, text: str, namespace: str) -> Fixes:
     held_back = trying.held_back(base)
     outcome = ProbeOutcome() if held_back else trying.decide(base)
     found = _released(trying, base) if held_back else _found(asking, trying, base, outcome)
-    fixes = _rehearsed(rehearsal, found, origin, asking.tell) if found else []
+    fixes = rehearsed_fixes(rehearsal, found, origin, asking.tell) if found else []
     return Fixes(
         pod=object_key(pod),
         workload=name,
@@ -129,7 +129,7 @@ def _fixes_of(stage: Stage, text: str, namespace: str) -> Fixes:
     )
 
 
-def _rehearsed(rehearsal: Rehearsal, found: Sequence[WorkingChange], origin: Origin, tell: Tell) -> list[Fix]:
+def rehearsed_fixes(rehearsal: Rehearsal, found: Sequence[WorkingChange], origin: Origin, tell: Tell) -> list[Fix]:
     """Fixes that help the workload and harm none of its pods; the more pods they help, and the fewer are evicted, the
     earlier they come.
     """
@@ -189,7 +189,7 @@ def _searched(
     return as_it_is + Searching(trying, base, classes, preempts=bool(outcome.node)).fixes()
 
 
-def _origin(asking: Asking, pod: Pod) -> Origin:
+def origin_of(asking: Asking, pod: Pod) -> Origin:
     reference = workload_of(pod, asking.cluster.ownership)
     wanted = (reference.kind, reference.namespace, reference.name)
     workload = next((obj for obj in asking.cluster.objects if key_of(obj) == wanted), None)

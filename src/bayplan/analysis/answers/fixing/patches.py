@@ -92,6 +92,11 @@ def _cluster_patches(change: Remedy) -> Iterator[Patch]:
         yield Patch(f"kubectl uncordon {change.what}")
     elif change.kind is RemedyKind.UNTAINT:
         yield Patch(shlex.join(["kubectl", "taint", "nodes", change.what, f"{change.before}-"]))
+    elif change.kind is RemedyKind.MIN_COUNT:
+        namespace, _, name = change.what.partition("/")
+        patch = json.dumps({"spec": {"schedulingPolicy": {"gang": {"minCount": change.after}}}})
+        named = ["kubectl", "patch", "podgroup", name, "--namespace", namespace]
+        yield Patch(shlex.join([*named, "--type", "merge", "--patch", patch]))
     elif change.kind in _SUPPLY_NOTES:
         yield Patch("", _SUPPLY_NOTES[change.kind])
 
@@ -106,7 +111,8 @@ def _pod_patches(pod: Pod, origin: Origin, edits: Sequence[Edit], waiting: Seque
     else:
         others = list(edits)
     if others and origin.reference.kind == POD:
-        yield from _bare_pod_patches(pod, others)
+        for each in waiting:  # one, unless they belong to a pod group
+            yield from _bare_pod_patches(each, others)
     elif others:
         yield from _template_patches(pod, origin, others, [each for each in waiting if looks_stored(each)])
 

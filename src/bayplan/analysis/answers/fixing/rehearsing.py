@@ -66,13 +66,13 @@ class Rehearsal:
         self._origin = origin
         self._running = {key for key, pod in asking.cluster.pods.items() if pod.spec.node_name and not is_over(pod)}
         self._owners = asking.cluster.ownership
-        members = self._members(asking.cluster.pods.values())
+        members = self.members_among(asking.cluster.pods.values())
         self._own_running = members & self._running
         self._own_pending = self._pending_among(members)
         self.pending = len(self._own_pending) or 1  # one more, if all are running
         self.running = len(self._own_running)
 
-    def _members(self, pods: Iterable[Pod]) -> set[str]:
+    def members_among(self, pods: Iterable[Pod]) -> set[str]:
         """Those that are the workload's."""
         wanted = self._origin.reference
         if wanted.kind == POD:
@@ -121,7 +121,7 @@ class Rehearsal:
                 play_out(course, made, found.evicted)
         except InvalidObject:
             return None
-        own = self._members(course.pods.values())
+        own = self.members_among(course.pods.values())
         new = own - self._own_running
         victims, siblings = self._victims(course, found, own)
         gained = max(0, len(own) - len(self._own_running))
@@ -145,7 +145,7 @@ class Rehearsal:
             and each.pod in self._running
             and (each.by in own or each.pod not in self._evicted_anyway)
         )
-        siblings = self._members(self._asking.cluster.pods[key] for key in evicted)
+        siblings = self.members_among(self._asking.cluster.pods[key] for key in evicted)
         return [key for key in evicted if key not in siblings], siblings
 
     # ---------------------------------------------------------------- the cluster with the fix

@@ -8,7 +8,7 @@ set of changes of the pod is looked for that cannot do without any of them; it n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -32,6 +32,7 @@ from bayplan.analysis.answers.fixing.typos import corrections_of
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.meta import INT32_MAX
+from bayplan.model.node import Node
 from bayplan.model.pod import PodSpec
 
 #: With fewer single changes than this pairs are looked for, too.
@@ -81,7 +82,7 @@ class Searching:
         self._families: list[Family] = [uncordon, add_node]
         if not preempts:
             self._families += [raising_priority(classes), free, supply_volumes, supply_device_classes]
-        self._knobs = list(_knobs(trying.spec(base), trying))
+        self._knobs = list(knobs_of(trying.spec(base), trying.nodes.values(), trying.cache.gates))
 
     def fixes(self) -> list[WorkingChange]:
         """The cheapest first; pairs behind all single changes."""
@@ -179,15 +180,15 @@ def _without_larger(helpful: Sequence[Knob]) -> list[Knob]:
     ]
 
 
-def _knobs(spec: PodSpec, trying: Trying) -> Iterator[Knob]:
-    gates = trying.cache.gates
+def knobs_of(spec: PodSpec, nodes: Collection[Node], gates: FeatureGates) -> Iterator[Knob]:
+    """Everything that can be changed about a pod."""
     for resource, amount in asked(spec, gates).items():
         floor = lowest(spec, resource)
         if amount > floor:
             yield Knob(_lowering(spec, resource, amount, gates), mild=amount, extreme=floor)
-    for edit in corrections_of(spec, trying.nodes.values()):
+    for edit in corrections_of(spec, nodes):
         yield Knob(_always(edit), mild=0, extreme=1)
-    for edit in edits_of(spec, trying.nodes.values()):
+    for edit in edits_of(spec, nodes):
         if edit.change.kind is RemedyKind.SPREAD:
             skew = spec.topology_spread_constraints[edit.position].max_skew
             yield Knob(_raising(spec, edit.position), mild=skew, extreme=INT32_MAX)

@@ -20,6 +20,7 @@ from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache
 from bayplan.core.framework.profile import Profile
 from bayplan.core.groups.feasible import min_count
+from bayplan.core.groups.member import Member
 from bayplan.core.groups.placing import GroupStage
 from bayplan.core.groups.preempting import GroupPreemption, TriedUnit
 from bayplan.core.preemption.units import group_of
@@ -52,6 +53,19 @@ class ExplainedGroup(Shown):
         return self.explanation.place
 
     @property
+    def members(self) -> list[Member]:
+        """The pods that wait, in the order in which they are tried."""
+        return self.explanation.members
+
+    @property
+    def waits_for(self) -> str:
+        """What the scheduler says of the group, or of the first pod that may not enter the queue."""
+        attempt = self.explanation.attempt
+        if attempt is not None:
+            return attempt.root.message
+        return next((status.message for status in self.explanation.held_back.values()), "")
+
+    @property
     def fits(self) -> bool:
         """Whether enough members would be bound."""
         return self.explanation.fits
@@ -81,7 +95,7 @@ class ExplainedGroup(Shown):
         found = self.explanation.attempt.found if self.explanation.attempt is not None else None
         if found is None:
             return None
-        return shortfall_of(self._stage, found)
+        return shortfall_of(self.stage, found)
 
     @cached_property
     def improvements(self) -> list[Improvement]:
@@ -89,11 +103,12 @@ class ExplainedGroup(Shown):
         shortfall = self.shortfall
         if shortfall is None or shortfall.unfit is None:
             return []
-        trying = GroupTrying(self._stage, self.nodes, self.pods)
-        return best_changes(trying, len(self._stage.members))
+        trying = GroupTrying(self.stage, self.nodes, self.pods)
+        return best_changes(trying, len(self.stage.members))
 
     @property
-    def _stage(self) -> GroupStage:
+    def stage(self) -> GroupStage:
+        """Where its members are tried. Only for a group that is."""
         assert self.explanation.attempt is not None
         assert self.group is not None
         members = [each.member for each in self.explanation.attempt.outcomes if not each.is_skipped]

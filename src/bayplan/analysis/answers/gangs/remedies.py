@@ -20,6 +20,8 @@ from bayplan.analysis.answers.nodes_needed import lasting_taints
 from bayplan.analysis.written import written_taint
 from bayplan.controllers.ownership import controller_of_kind
 from bayplan.core.deciding import Decider
+from bayplan.core.groups.cycle import forget_specs_of_nominated
+from bayplan.core.groups.member import Member
 from bayplan.core.groups.placements import find_placement
 from bayplan.core.groups.placing import GroupStage
 from bayplan.model.kinds import Object
@@ -76,6 +78,7 @@ class GroupTrying:
     stage: GroupStage
     nodes: Mapping[str, Node]
     pods: Mapping[str, Pod]
+    alike_max: int = STEPS_MAX  # how often the same can be done
     _decider: Decider = field(init=False)
 
     def __post_init__(self) -> None:
@@ -83,13 +86,15 @@ class GroupTrying:
         self._decider = Decider({profile.scheduler_name: profile})
         self.stage = replace(self.stage, profile=profile, decider=self._decider, in_full=False)
 
-    def fitting(self, remedies: Sequence[NodeRemedy]) -> int:
-        """How many members find a node, in the domain with the most room."""
+    def fitting(self, remedies: Sequence[NodeRemedy], members: Sequence[Member] | None = None) -> int:
+        """How many members find a node, in the domain with the most room; as they are, or others in their place."""
         cache = self.stage.cache
+        stage = self.stage if members is None else replace(self.stage, members=members)
         with cache.trial():
+            forget_specs_of_nominated(cache, stage.members)
             for obj in Improvement(tuple(remedies), 0).objects:
                 cache.add(obj)
-            found = find_placement(self.stage)
+            found = find_placement(stage)
         if found.placements:
             return max(len(each.fitting) for each in found.placements)
         return len(found.placed.assigned)
@@ -123,7 +128,7 @@ class GroupTrying:
             on_it = [cache.pods.keys[row] for row in cache.nodes.pod_rows[cache.nodes.rows_by_name[name]]]
             daemons = [self.pods[key] for key in on_it if controller_of_kind(self.pods[key].metadata, "DaemonSet")]
             taken, remedies = set(self.nodes), list[NodeRemedy]()
-            for _ in range(STEPS_MAX):
+            for _ in range(self.alike_max):
                 made = node_like(node, taken)
                 taken.add(made.metadata.name)
                 objects: tuple[Object, ...] = (made, *daemons_like(daemons, made.metadata.name))
@@ -140,7 +145,7 @@ class GroupTrying:
             labels = frozenset(pair for pair in node.metadata.labels.items() if pair[0] != HOSTNAME)
             found.setdefault((free, labels), []).append(node)
         ranked = sorted(found, key=lambda alike: [-amount for amount in alike[0]])
-        return [found[alike][:STEPS_MAX] for alike in ranked[:CHOICES_MAX]]
+        return [found[alike][: self.alike_max] for alike in ranked[:CHOICES_MAX]]
 
 
 def best_changes(trying: GroupTrying, enough: int) -> list[Improvement]:
