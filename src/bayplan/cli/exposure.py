@@ -38,9 +38,10 @@ def command(asked: AnswerOptions, pod: str | None, against: tuple[str, ...], pri
     """Find out what could evict POD: which priority and which request it takes.
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web), which means all its running
-    pods. Without it, workloads (of a namespace with -n, of a PriorityClass with --class) are ranked by how easily one
-    of their pods is evicted, and the most exposed one of each priority is named. The preemptor is assumed to need the
-    pod's node; what it would do if it could run anywhere is reported as well.
+    pods; [NAMESPACE/]podgroup/NAME means those of a PodGroup (Kubernetes 1.37, gate GenericWorkload). Without it,
+    workloads (of a namespace with -n, of a PriorityClass with --class) are ranked by how easily one of their pods is
+    evicted, and the most exposed one of each priority is named. The preemptor is assumed to need the pod's node;
+    what it would do if it could run anywhere is reported as well.
     """
     if pod is not None and asked.source.all_namespaces:
         raise click.UsageError("-A lists workloads, and cannot be combined with POD.")

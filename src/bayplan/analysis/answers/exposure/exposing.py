@@ -52,7 +52,9 @@ class Exposing:
     def priority_of(self, pod: Pod) -> int:
         """What a preemptor has to outrank: of a pod in a pod group, where there are groups, the group's priority."""
         row = self._cache.pods.rows_by_key.get(object_key(pod))
-        return priority_of(pod) if row is None else unit_priority(self._view, row)
+        if row is None or not self._cache.gates.generic_workload:
+            return priority_of(pod)
+        return unit_priority(self._view, row)
 
     def group_of(self, key: str) -> GroupExposure | None:
         """What is to be known of a pod group; None if there is none of that name."""
