@@ -108,7 +108,7 @@ torture: SEEDS = 100
 torture: $(STAMP)
 	SEEDS=$(SEEDS) FIRST=$(FIRST) $(PYTEST) -n 4 -m slow tests/live
 
-# Mutated input through the command line: make fuzz FUZZ=20000 [FUZZ_FIRST=5000]; the inputs that fail are printed.
+# Mutated input through the command line: make fuzz FUZZ=20000 [FUZZ_FIRST=5000]; the inputs that fail are printed. Also requests to a server.
 fuzz: $(STAMP)
 	$(PYTEST) tests/fuzz
 

@@ -163,7 +163,7 @@ def _change_kind(parent: Any, key: Any, rng: Random) -> None:
 def _add_field(parent: Any, key: Any, rng: Random) -> None:
     """A field that the kind's struct knows, somewhere in the object, with a value of its type."""
     value = parent[key]
-    if not (isinstance(value, dict) and value.get("kind") in KINDS):
+    if not (isinstance(value, dict) and isinstance(value.get("kind"), str) and value["kind"] in KINDS):
         _replace(parent, key, rng)
         return
     plain: Any = value

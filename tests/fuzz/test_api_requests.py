@@ -44,6 +44,7 @@ REAL_INTERNAL_ERRORS = re.compile(
     "|target.kind: Unsupported value"
     "|target.name: Required value"
     "|This pod has more than one PodDisruptionBudget"
+    "|no preferred addresses found; known addresses: "
     # Patches that contradict themselves.
     "|expected a map.string.interface .., but received a "
     "|The order in patch list:"

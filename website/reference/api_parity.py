@@ -8,6 +8,7 @@ that shows it; verdicts of Kubernetes' own tests are in `e2e-verdicts.txt` next 
 
 from __future__ import annotations
 
+import lzma
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +22,7 @@ from bayplan.store.errors import MethodNotAllowed
 from website.reference.markdown import code, prose, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/api-parity.md"
+RECORDINGS = Path(__file__).resolve().parents[2] / "tests/recordings"
 VERDICTS = Path(__file__).with_name("e2e-verdicts.txt")
 WORKS, DIFFERS, MISSING = "works", "differs", "missing"
 #: Served by the application itself.
@@ -85,7 +87,7 @@ ADMISSION = (
 
 
 def page() -> str:
-    lines = [*_opening(), *_kinds(), *_subresources(), *_admission(), *_verdicts()]
+    lines = [*_opening(), *_kinds(), *_subresources(), *_admission(), *_recorded(), *_verdicts()]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -183,6 +185,24 @@ def verdicts() -> list[Verdict]:
         group, _, rest = name.partition("] ")
         found.append(Verdict(word == "pass", group.removeprefix("["), rest, *reason))
     return sorted(found, key=lambda verdict: (verdict.group, verdict.name))
+
+
+def _recorded() -> Iterator[str]:
+    files = ("admission", "admission_drawn")
+    every, drawn = (sum(map(_requests_in, names)) for names in (files, files[1:]))
+    lines = (RECORDINGS / "admission_differences.txt").read_text(encoding="utf-8").splitlines()
+    different = sum(len(line.split()) for line in lines if not line.startswith("#"))
+    yield from ("", "## Recorded answers", "")
+    yield f"{every:,} requests of all kinds, valid and invalid, with what kube-apiserver v1.36.4 answered, are in the"
+    yield f"repository and are played in each run of the tests. {drawn:,} of them were drawn at random and kept because"
+    yield "they reached a part of the checks that none before them did, so they are odder than what clients send. Code,"
+    yield f"causes, message, warnings, stored document and field ownership are the same for all but {different}, which"
+    yield "`tests/recordings/admission_differences.txt` lists with reasons."
+
+
+def _requests_in(name: str) -> int:
+    with lzma.open(RECORDINGS / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
+        return sum(1 for _ in lines)
 
 
 def _verdicts() -> Iterator[str]:

@@ -29,8 +29,7 @@ from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.preparing import prepare_create, prepare_update
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.resources import Resource
-from bayplan.store.arriving import VERSION_ON_CREATE
-from bayplan.store.errors import BadRequest, InternalError, Invalid, StatusCause
+from bayplan.store.errors import BadRequest, Invalid, StatusCause
 
 Own: TypeAlias = Callable[[Document], Document]
 ALONE: Final = WriteOptions()
@@ -61,8 +60,6 @@ def admit_create(
         plugins: those that are on of the plugins that can be turned off.
     """
     metadata = document["metadata"]
-    if metadata.get("resourceVersion"):
-        raise InternalError(VERSION_ON_CREATE)
     # Admission that comes before a name is generated names what it is generated from.
     shown_name = metadata.get("generateName") or metadata.get("name", "")
     check_namespace(resource, metadata.get("namespace", ""), shown_name, cluster)

@@ -14,6 +14,7 @@ from bayplan.apiserver.registry.users import UserInfo
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.timestamps import format_time
+from bayplan.store.arriving import VERSION_ON_CREATE
 from bayplan.store.errors import REQUIRED, BadRequest, InternalError, Invalid, field_cause
 from bayplan.store.stamping import generated_name
 
@@ -23,8 +24,6 @@ _USER_FIELDS = ("username", "uid", "groups", "extra")
 def located(resource: Resource, namespace: str, document: Document) -> Document:
     """The document in the namespace of the request; raises what contradicts it."""
     metadata = metadata_of(document)
-    if metadata.get("resourceVersion"):
-        raise InternalError("resourceVersion should not be set on objects to be created")
     if is_custom(resource) and not metadata.get("name") and not metadata.get("generateName"):
         cause = field_cause(REQUIRED, "metadata.name", "name or generateName is required")
         raise Invalid.of(resource, "", [cause])
@@ -33,6 +32,17 @@ def located(resource: Resource, namespace: str, document: Document) -> Document:
     if metadata.get("namespace", namespace) not in (namespace, ""):
         raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
     return with_metadata(document, namespace=namespace)
+
+
+def without_version(document: Document) -> Document:
+    """The document as it can be stored as a new one; raises InternalError for one that has a version."""
+    # Upstream: Create in apiserver/pkg/storage/etcd3/store.go (v1.36), which takes what is no number for no version.
+    version = metadata_of(document).get("resourceVersion")
+    if version is None:
+        return document
+    if version.isascii() and version.isdigit() and int(version) > 0:
+        raise InternalError(VERSION_ON_CREATE)
+    return with_metadata(document, resourceVersion=None)
 
 
 def named(document: Document, number: int, is_taken: Callable[[str], bool]) -> Document:

@@ -103,8 +103,10 @@ def _keep_system_metadata(resource: Resource, new: Document, old: Document) -> N
     metadata, before = new["metadata"], old["metadata"]
     if not metadata.get("uid"):
         keep(metadata, before, "uid")
-    for name in ("creationTimestamp", "deletionTimestamp", "generation", "selfLink"):
+    for name in ("creationTimestamp", "generation", "selfLink"):
         keep(metadata, before, name)
+    if "deletionTimestamp" in before:
+        metadata["deletionTimestamp"] = before["deletionTimestamp"]
     if "deletionGracePeriodSeconds" in before:
         metadata.setdefault("deletionGracePeriodSeconds", before["deletionGracePeriodSeconds"])
     if resource.namespaced and not metadata.get("namespace"):

@@ -135,6 +135,7 @@ class Registry:
         made = creating.requested_by(options.user, resource, creating.stamped(resource, made, now))
         gate = self._gate(CREATE, resource, made["metadata"], options)
         made = stored_form(resource, self._admitted_new(resource, made, own, options, gate, now))
+        made = creating.without_version(made)
         if self.storage.find(stored_as, namespace, made["metadata"]["name"]) is not None:
             raise AlreadyExists.of(resource, made["metadata"]["name"])
         if options.dry_run:

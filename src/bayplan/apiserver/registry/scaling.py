@@ -56,7 +56,7 @@ def replicas_of(document: Document, paths: ScalePaths) -> Any:
 
 def scaled(document: Document, scale: Document, paths: ScalePaths) -> Document:
     """The document with the replicas of the Scale, and with its resourceVersion as a precondition."""
-    replicas = (scale.get("spec") or {}).get("replicas", 0)
+    replicas = (scale.get("spec") or {}).get("replicas") or 0
     if not isinstance(replicas, int) or not 0 <= replicas <= INT32_MAX:
         text = f"{replicas}: must be greater than or equal to 0"
         raise Invalid.of(_ScaleKind(), metadata_of(document)["name"], [field_cause(INVALID, "spec.replicas", text)])

@@ -20,10 +20,9 @@ from bayplan.store.errors import INVALID, BadRequest, Conflict, InternalError, I
 from bayplan.store.rules import RULES, storage_key
 
 #: Metadata that only the server writes.
-_SERVERS: Final = (
-    *("namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"),
-    *("generation", "resourceVersion", "selfLink"),
-)
+_SERVERS: Final = ("namespace", "creationTimestamp", "generation", "resourceVersion", "selfLink")
+#: Metadata that stays if the wish does not say it; another value is refused.
+_KEPT: Final = ("uid", "deletionGracePeriodSeconds")
 UINT64_MAX: Final = 2**64 - 1
 #: Names no version, just as if there were none.
 _ANY_VERSION: Final = "0"
@@ -31,7 +30,7 @@ _ANY_VERSION: Final = "0"
 
 def check_namespace_of(namespace: str, document: Document) -> None:
     """Raises BadRequest where a document names another namespace than its request."""
-    if metadata_of(document).get("namespace", "") not in ("", namespace):
+    if namespace and metadata_of(document).get("namespace", "") not in ("", namespace):
         raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 
 
@@ -51,7 +50,7 @@ def check_preconditions(old: Document, new: Document, resource: Resource, *, mus
     meta, wished = old["metadata"], metadata_of(new)
     name, namespace = meta["name"], meta.get("namespace", "")
     check_location(name, namespace, new)
-    if wished.get("uid") and wished["uid"] != meta["uid"]:
+    if must_name_version and wished.get("uid") and wished["uid"] != meta["uid"]:
         key = storage_key(_storage_prefix(resource), namespace, name)
         raise Conflict.other_uid(resource, key, name, wished["uid"], meta["uid"])
     version = wished.get("resourceVersion")
@@ -118,4 +117,9 @@ def _next_metadata(old: Document, new: Document) -> dict[str, Any]:
             metadata[field] = before[field]
         else:
             metadata.pop(field, None)
+    for field in _KEPT:
+        if field in before:
+            metadata[field] = metadata.get(field) or before[field]
+    if "deletionTimestamp" in before:
+        metadata["deletionTimestamp"] = before["deletionTimestamp"]
     return metadata

@@ -22,25 +22,30 @@ def encode_document(document: Plain) -> bytes:
         "paths": {"path": _named(document["paths"], _path_item)},
         "definitions": {"additional_properties": _named(document["definitions"], _schema)},
     }
-    encoded: bytes = _message(f"{GNOSTIC_PREFIX}.Document", shaped).SerializeToString()
+    name = f"{GNOSTIC_PREFIX}.Document"
+    made = class_of(name)()
+    _fill(made, name, shaped)
+    encoded: bytes = made.SerializeToString()
     return encoded
 
 
-def _message(name: str, shaped: Plain) -> Any:
-    """A protobuf message with the fields of a dict that is shaped like it."""
-    made = class_of(name)()
+def _fill(made: Any, name: str, shaped: Plain) -> None:
+    """Fills a protobuf message with the fields of a dict that is shaped like it; in place: copies may not be deep."""
     for field in message(name).fields.values():
         if field.name not in shaped:
             continue
         value, attribute = shaped[field.name], f"f{field.number}"
-        if field.container:
-            items = [_message(field.type, item) for item in value] if field.is_message else value
-            getattr(made, attribute).extend(items)
+        if field.container and field.is_message:
+            for item in value:
+                _fill(getattr(made, attribute).add(), field.type, item)
+        elif field.container:
+            getattr(made, attribute).extend(value)
         elif field.is_message:
-            getattr(made, attribute).CopyFrom(_message(field.type, value))
+            part = getattr(made, attribute)
+            part.SetInParent()
+            _fill(part, field.type, value)
         else:
             setattr(made, attribute, value)
-    return made
 
 
 def _named(entries: Mapping[str, Any], shape: Any) -> list[Plain]:

@@ -30,6 +30,8 @@ NOT_ADMISSION = {
     "raw: field validation unknown",
     "raw: dry run unknown",
     "raw: body of 2 MB (over the object limit)",
+    # The version of a new object is the store's business.
+    "raw: create with rv",
 }
 # These came to be, or went, where the recording did not look.
 UNSEEN_CLASSES = {"raw: create pod", "raw: pod refused or taken: preemption policy against the class"}

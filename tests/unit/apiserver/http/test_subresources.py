@@ -24,6 +24,11 @@ def test_a_binding_gives_the_pod_its_node() -> None:
     assert [condition["type"] for condition in bound["status"]["conditions"]] == ["PodScheduled"]
 
 
+def test_a_binding_without_a_name_is_refused() -> None:
+    body = {**BINDING, "metadata": {"name": None}}
+    assert _with_pod().refusal("POST", "/api/v1/namespaces/default/bindings", body)[0] == 404
+
+
 def test_a_pod_is_bound_once() -> None:
     api = _with_pod()
     api.post(f"{PODS}/p/binding", BINDING)

@@ -127,3 +127,17 @@ def test_unknown_fields_of_a_strict_patch(media: str) -> None:
     assert status == 422
     assert message.startswith(' "" is invalid: patch: Invalid value: ')
     assert message.endswith('strict decoding error: unknown field "zz"')
+
+
+@pytest.mark.parametrize(
+    ("metadata", "fault"),
+    [
+        ({"generation": "1"}, ".metadata.generation: expected numeric (int or float), got string"),
+        ({"labels": [1]}, ".metadata.labels: expected map, got &{[1]}"),
+    ],
+)
+def test_metadata_that_is_applied_has_the_right_types(metadata: dict[str, Any], fault: str) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", **metadata}}
+    path = f"{CONFIG_MAPS}/a?fieldManager=tests"
+    status, message = Api().refusal("PATCH", path, body, "application/apply-patch+yaml")
+    assert (status, message) == (500, f"failed to create typed patch object (/a; /v1, Kind=ConfigMap): {fault}")

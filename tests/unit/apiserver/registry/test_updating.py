@@ -192,6 +192,33 @@ def test_the_generation_counts_changes_of_the_spec() -> None:
     assert api.patch(f"{DEPLOYMENTS}/d/status", {"status": {"replicas": 1}})["metadata"]["generation"] == 2
 
 
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [
+        ({"uid": "another"}, "uid"),
+        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, "deletionTimestamp"),
+        ({"deletionGracePeriodSeconds": 3}, "deletionGracePeriodSeconds"),
+    ],
+)
+def test_a_patch_cannot_change_who_an_object_is(metadata: dict[str, Any], field: str) -> None:
+    api, _ = _with_map()
+    status, fault = api.refusal("PATCH", f"{CONFIG_MAPS}/m", {"metadata": metadata}, "application/merge-patch+json")
+    assert (status, f"metadata.{field}: Invalid value" in fault) == (422, True)
+
+
+def test_a_namespace_means_nothing_for_objects_of_the_cluster() -> None:
+    api = Api()
+    node = api.post("/api/v1/nodes", {"metadata": {"name": "n"}})
+    node["metadata"]["namespace"] = "other"
+    assert "namespace" not in api.put("/api/v1/nodes/n", node)["metadata"]
+
+
+@pytest.mark.parametrize(("version", "status"), [("5", 500), ("0", 201), ("none", 201)])
+def test_a_new_object_has_no_version(version: str, status: int) -> None:
+    body = config_map() | {"metadata": {"name": "m", "resourceVersion": version}}
+    assert Api().call("POST", CONFIG_MAPS, body)[0] == status
+
+
 def test_a_dry_run_answers_as_if_and_stores_nothing() -> None:
     api, made = _with_map()
     changed = api.put(f"{CONFIG_MAPS}/m?dryRun=All", {**made, "data": {"b": "2"}})

@@ -29,6 +29,13 @@ def decoded(whole: Document) -> Any:
     return parsed
 
 
+def test_deep_schemas_can_be_encoded() -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(200):
+        schema = {"type": "object", "properties": {"a": schema}}
+    assert len(encode_document(document(RESOURCES[:1], {"com.example.v1.Deep": schema}))) > 200
+
+
 def test_every_reference_leads_to_a_definition(whole: Document) -> None:
     assert references(whole, V2) <= set(whole["definitions"])
 

@@ -12,7 +12,7 @@ from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, NOT_POSITIVE, Faults
-from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
+from bayplan.apiserver.admitting.validation.metadata import check_template_metadata
 from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
 from bayplan.apiserver.admitting.validation.pods.placement import check_node_selector
 from bayplan.apiserver.admitting.validation.volume_sources import check_declared_driver_name
@@ -65,9 +65,7 @@ def check_claim_status(new: Document, _old: Document, faults: Faults) -> None:
 
 
 def check_claim_template(template: Document, faults: Faults) -> None:
-    metadata = template["spec"].get("metadata", {})
-    check_labels(metadata.get("labels", {}), faults, "spec.metadata.labels")
-    check_annotations(metadata.get("annotations", {}), faults, "spec.metadata.annotations")
+    check_template_metadata(template["spec"].get("metadata", {}), faults, "spec.metadata")
     _check_spec(template["spec"]["spec"], faults, "spec.spec")
 
 

@@ -52,6 +52,23 @@ def check_metadata(
         _check_standard_finalizers(metadata.get("finalizers", ()), faults, f"{path}.finalizers")
 
 
+#: Metadata that makes no sense in a template, in the order in which it is refused.
+_NOT_IN_TEMPLATES = (
+    *("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp"),
+    *("deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields"),
+)
+
+
+def check_template_metadata(metadata: Document, faults: Faults, path: Path) -> None:
+    """Of a template whose objects get nothing but labels and annotations from it."""
+    # Upstream: ValidateTemplateObjectMeta in pkg/apis/core/validation/validation.go (v1.36).
+    check_annotations(metadata.get("annotations", {}), faults, f"{path}.annotations")
+    check_labels(metadata.get("labels", {}), faults, f"{path}.labels")
+    for field in _NOT_IN_TEMPLATES:
+        if metadata.get(field):
+            faults.forbidden(f"{path}.{field}", "cannot be set")
+
+
 def _as_prefix(text: str) -> str:
     """A prefix may end in a dash, as more will follow."""
     return text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text
@@ -124,7 +141,7 @@ def check_metadata_update(
     """Of an object that replaces another, its identity already filled in."""
     if old.get("deletionTimestamp") is not None:
         _check_added_finalizers(new.get("finalizers", []), old.get("finalizers", []), faults, path)
-    for field in ("name", "namespace", "uid", "deletionGracePeriodSeconds"):
+    for field in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
         faults.immutable(f"{path}.{field}", new.get(field), old.get(field))
     _check_rest(new, faults, path)
     if not of_any_kind:

@@ -107,7 +107,7 @@ class Shape:
     def owned_member(self, name: str) -> Shape | None:
         """None as well if nobody can own it."""
         member = self.fields.get(name) or self.element
-        return None if member is IGNORED else member
+        return None if member is not None and member.split is Split.IGNORED else member
 
     @cached_property
     def element_of(self) -> Callable[[Any], str]:
@@ -205,7 +205,13 @@ def _expected_of(type_name: str) -> str:
 
 def _fields_of_metadata() -> Mapping[str, Shape]:
     owned = _shape_of_message("meta.v1.ObjectMeta", UNSET).fields
-    return {**owned, **dict.fromkeys(_UNOWNED_METADATA, IGNORED)}
+    return {**owned, **{name: _ignored(owned.get(name)) for name in _UNOWNED_METADATA}}
+
+
+def _ignored(shape: Shape | None) -> Shape:
+    """Nobody owns such a value, which must be of its type all the same if that is a simple one."""
+    is_simple = shape is not None and shape.expected not in ("map", "list")
+    return Shape(Split.IGNORED, expected=shape.expected) if shape is not None and is_simple else IGNORED
 
 
 METADATA = Shape(Split.BY_NAME, expected="map", fields=_fields_of_metadata, absent={})

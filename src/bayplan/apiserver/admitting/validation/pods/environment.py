@@ -58,6 +58,27 @@ def check_environment(container: Document, faults: Faults, path: Path) -> None:
         _check_whole_sources(container["envFrom"], faults, f"{path}.envFrom")
 
 
+def check_file_volumes(spec: Document, faults: Faults, path: Path) -> None:
+    """Files that variables come from are in volumes that live as long as the pod."""
+    # Upstream: validateFileKeyRefVolumes in pkg/apis/core/validation/validation.go (v1.36).
+    volumes = {volume["name"]: volume for volume in spec.get("volumes") or ()}
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        for number, container in enumerate(spec.get(field) or ()):
+            _check_file_volume(container, volumes, faults, f"{path}.{field}[{number}]")
+
+
+def _check_file_volume(container: Document, volumes: dict[str, Document], faults: Faults, path: Path) -> None:
+    for position, variable in enumerate(container.get("env") or ()):
+        reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
+        if reference is None:
+            continue
+        name, at = reference["volumeName"], f"{path}.env[{position}].valueFrom.fileKeyRef.volumeName"
+        if name not in volumes:
+            faults.not_found(at, name)
+        elif "emptyDir" not in volumes[name]:
+            faults.invalid(at, name, "referenced volume must be of type emptyDir")
+
+
 def _check_source(variable: Document, faults: Faults, path: Path) -> None:
     source = variable["valueFrom"]
     given = [field for field in _SOURCES if field in source]

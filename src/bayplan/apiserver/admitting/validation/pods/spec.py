@@ -14,6 +14,7 @@ from bayplan.apiserver.admitting.validation.names import (
     subdomain_faults,
 )
 from bayplan.apiserver.admitting.validation.pods.containers import check_all_containers
+from bayplan.apiserver.admitting.validation.pods.environment import check_file_volumes
 from bayplan.apiserver.admitting.validation.pods.placement import (
     check_affinity,
     check_spread_constraints,
@@ -108,6 +109,7 @@ def check_pod_spec(spec: Document, faults: Faults, path: Path, *, name: str = ""
     if deadline is not None:
         faults.all_invalid(f"{path}.activeDeadlineSeconds", deadline, range_faults(deadline, 1, INT32_MAX))
     _check_rest(spec, faults, path)
+    check_file_volumes(spec, faults, path)
 
 
 def _check_scheduling_group(reference: Document, faults: Faults, path: Path) -> None:

@@ -12,7 +12,7 @@ from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.certificates import check_signer
 from bayplan.apiserver.admitting.validation.faults import Faults, shown_selector
-from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_label_selector, check_labels
+from bayplan.apiserver.admitting.validation.metadata import check_label_selector, check_template_metadata
 from bayplan.apiserver.admitting.validation.names import label_faults, range_faults, subdomain_faults
 from bayplan.apiserver.admitting.validation.pods.environment import (
     VOLUME_FIELDS,
@@ -301,9 +301,7 @@ def _check_ephemeral(volume: Document, faults: Faults, path: Path) -> None:
     if template is None:
         faults.required(at)
         return
-    metadata = template.get("metadata") or {}
-    check_labels(metadata.get("labels", {}), faults, f"{at}.metadata.labels")
-    check_annotations(metadata.get("annotations", {}), faults, f"{at}.metadata.annotations")
+    check_template_metadata(template.get("metadata") or {}, faults, f"{at}.metadata")
     check_claim_spec(template["spec"], faults, f"{at}.spec")
 
 
