@@ -23,15 +23,15 @@ GateSettings = str | Mapping[str, bool] | None
 WHOLE_STAGES: Final = MappingProxyType({"AllAlpha": GateStage.ALPHA, "AllBeta": GateStage.BETA})
 
 _POD_GROUPS = "pods are decided on one by one here, without pod groups"
-_PARTS_OF_GROUPS = "groups of groups, and claims of groups, are not known here"
+_GROUPS_OF_GROUPS = "groups of groups are not known here"
 #: Gates that kube-scheduler reads and that have to keep their default here, each with the reason.
 REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "CompositePodGroup": _PARTS_OF_GROUPS,
+        "CompositePodGroup": _GROUPS_OF_GROUPS,
         "DRADerivedAttributes": "attributes that follow from others are not worked out here",
         "DRADeviceCompatibilityGroups": "which devices go together is not looked at here",
         "DRANodeAllocatableResources": "devices do not take from a node's cpu and memory here",
-        "DRAWorkloadResourceClaims": _PARTS_OF_GROUPS,
+        "DRAWorkloadResourceClaims": _POD_GROUPS,
         "GangScheduling": _POD_GROUPS,
         "GenericWorkload": _POD_GROUPS,
         "InPlacePodVerticalScalingSchedulerPreemption": "pods on a node do not preempt for more room here",
@@ -44,7 +44,13 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
 )
 #: Those of them that can be set for questions that know of groups, in a version whose groups are known.
 GROUP_GATES: Final = frozenset(
-    {"GenericWorkload", "PodGroupPreemptionPolicy", "TopologyAwareWorkloadScheduling", "WorkloadWithJob"}
+    {
+        "DRAWorkloadResourceClaims",
+        "GenericWorkload",
+        "PodGroupPreemptionPolicy",
+        "TopologyAwareWorkloadScheduling",
+        "WorkloadWithJob",
+    }
 )
 #: As Go's strconv.ParseBool reads them.
 _TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")

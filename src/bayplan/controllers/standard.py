@@ -95,7 +95,7 @@ def standard_controllers(
         budgets=DisruptionController(),
         volumes=(EphemeralVolumeController(), PersistentVolumeController(delays)),
         devices=(
-            ResourceClaimController(),
+            ResourceClaimController(makes_group_claims=gates.dra_workload_resource_claims),
             DeviceDriver(),
             DeviceTaintEvictionController(has_rules=gates.dra_device_taint_rules),
         ),

@@ -30,6 +30,7 @@ class FeatureGates:
     dra_prioritized_list: bool
     dra_resource_claim_device_status: bool
     dra_scheduler_filter_timeout: bool
+    dra_workload_resource_claims: bool
     generic_workload: bool
     in_place_pod_level_resources_vertical_scaling: bool
     match_label_keys_in_pod_topology_spread: bool
@@ -70,6 +71,7 @@ DEFAULT_GATES: Final = FeatureGates(
     dra_prioritized_list=True,
     dra_resource_claim_device_status=True,
     dra_scheduler_filter_timeout=True,
+    dra_workload_resource_claims=False,
     generic_workload=False,
     in_place_pod_level_resources_vertical_scaling=True,
     match_label_keys_in_pod_topology_spread=True,

@@ -9,6 +9,10 @@ import msgspec
 
 from bayplan.model.meta import Condition, Int32, ObjectPart, TopLevel
 
+SCHEDULING_GROUP = "scheduling.k8s.io"
+#: What a claim calls a group among its users.
+POD_GROUPS = "podgroups"
+
 
 class GangPolicy(ObjectPart, kw_only=True):
     min_count: Int32 = 0

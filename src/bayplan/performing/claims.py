@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from bayplan.core.actions import DeallocateClaim, ReleaseClaim, WriteVolumes
+from bayplan.model.groups import POD_GROUPS
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod, PodExtendedResourceClaimStatus
 from bayplan.model.resource_claims import (
@@ -122,8 +123,9 @@ def _status(stored: ResourceClaim, wanted: ResourceClaim, uid: str, now: int) ->
     allocation, users = stored.status.allocation or wanted.status.allocation, stored.status.reserved_for
     if allocation is not None and allocation.allocation_timestamp is None:
         allocation = replace(allocation, allocation_timestamp=format_time(now))
-    if not any(user.uid == uid for user in users):
-        users = [*users, next(user for user in wanted.status.reserved_for if user.uid == uid)]
+    known = {user.uid for user in users}
+    new = [user for user in wanted.status.reserved_for if user.uid == uid or user.resource == POD_GROUPS]
+    users = [*users, *(user for user in new if user.uid not in known)]
     return replace(stored.status, allocation=allocation, reserved_for=users)
 
 

@@ -29,6 +29,7 @@ from bayplan.apiserver.statuses.commands import PodEnd, initialization_of, pod_o
 from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.storage import Storage
+from bayplan.config.feature_gates import GATE_FIELDS
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
@@ -291,10 +292,10 @@ class HostedCluster:
 
 
 def _gates_of_api(hosting: Hosting) -> tuple[str, ...]:
-    """Feature gates that are on and that add kinds or fields to those that are served."""
-    gates = hosting.configuration.gates
-    added = {"GenericWorkload": gates.generic_workload, "WorkloadWithJob": gates.workload_with_job}
-    return tuple(name for name, is_on in added.items() if is_on)
+    """Feature gates that are on though they are off by default: some add kinds or fields to those that are served."""
+    gates, known = hosting.configuration.gates, hosting.configuration.release.gates
+    on = (name for name, field in GATE_FIELDS.items() if getattr(gates, field))
+    return tuple(name for name in on if name in known and not known[name].default)
 
 
 def _reached_at(host: str) -> str:

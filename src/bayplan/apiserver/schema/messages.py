@@ -212,7 +212,8 @@ def _parse_field(prefix: str, number: int, name: str, type_text: str, attributes
 
 
 def _is_on(gate: str) -> bool:
-    return is_switched_on(gate) or RELEASES[served_version()].gates[gate].default
+    known = RELEASES[served_version()].gates.get(gate)
+    return is_switched_on(gate) or (known is not None and known.default)
 
 
 def _attributes(words: list[str]) -> dict[str, str]:

@@ -125,6 +125,9 @@ class GroupFailure(Protocol):
     def state_of(self, plugin: str, pod: PodInfo) -> State | Skip | None:
         """What the PreFilter of a plugin left for later when a member was tried; None if it was not reached."""
 
+    def codes_of(self, plugin: str, pod: PodInfo) -> IntArray:
+        """The failure codes of the nodes that the plugin rejected when a member was tried, in no order."""
+
     def nodes_without(self, victim_rows: Collection[int]) -> Mapping[str, str] | None:
         """The node of each member that finds one if these pods had left; None if the group does not fit even then."""
 

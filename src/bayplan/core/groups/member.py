@@ -14,7 +14,14 @@ from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
 from bayplan.core.diagnosis import NO_NODES, fit_error
 from bayplan.core.extending import add_extender_scores, ask_filters, filter_by_extenders
-from bayplan.core.filtering import PreFilterResult, filter_nodes, filter_states, filter_with_nominated, run_pre_filters
+from bayplan.core.filtering import (
+    Filtered,
+    PreFilterResult,
+    filter_nodes,
+    filter_states,
+    filter_with_nominated,
+    run_pre_filters,
+)
 from bayplan.core.framework.contract import SKIP, Skip, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError
@@ -53,6 +60,7 @@ class Tried:
     skipped: frozenset[str] = frozenset()  # plugins whose PreFilter had nothing to do for it
     reached: frozenset[str] = frozenset()  # plugins whose PreFilter was asked
     states: Mapping[str, State | Skip] = field(default_factory=dict)  # what each of them left for later
+    filtered: Filtered | None = None  # what the filters said of all nodes; of pods with claims
     loses_nomination: bool = False  # what it needs could not be reserved
 
     @property
@@ -70,6 +78,7 @@ class _Attempt:
     among: BoolArray | None
     decider: Decider | None = None
     pre: PreFilterResult | None = field(default=None)
+    filtered: Filtered | None = field(default=None)
 
     def run(self) -> Tried:
         in_question = self.view.nodes.alive if self.among is None else self.view.nodes.alive & self.among
@@ -86,6 +95,7 @@ class _Attempt:
             tried.skipped = frozenset(name for name, state in self.pre.states.items() if state is SKIP)
             tried.reached = frozenset(self.pre.ran)
             tried.states = self.pre.states
+            tried.filtered = self.filtered
         return tried
 
     def _decided(self) -> Tried | None:
@@ -93,7 +103,7 @@ class _Attempt:
         pod, profile = self.member.info, self.profile
         if self.decider is None or self.among is not None or pod.nominated_node_name:
             return None
-        if profile.percentage_of_nodes_to_score is not None or profile.extenders:
+        if profile.percentage_of_nodes_to_score is not None or profile.extenders or pod.claims is not None:
             return None
         choice = self.decider.decide(structs.replace(pod, preemption_policy="Never"), self.view)
         if not isinstance(choice, Fits):
@@ -128,6 +138,8 @@ class _Attempt:
         self.pre = run_pre_filters(profile, pod, view)
         filtered = filter_nodes(profile, pod, view, self.pre, among=self.among)
         filtered = filter_by_extenders(profile.extenders, pod, view, filtered)
+        if pod.claims is not None:
+            self.filtered = filtered
         if len(filtered.feasible_rows):
             return self._best(filtered.feasible_rows)
         code = filtered.pre.status.code if not filtered.pre.status.ok else Code.UNSCHEDULABLE

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from bayplan.core.actions import Action
+from bayplan.core.columns import IntArray, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DEFAULT_PREEMPTION
 from bayplan.core.framework.contract import Skip, State
@@ -15,6 +18,7 @@ from bayplan.core.groups.member import Tried
 from bayplan.core.groups.placements import find_placement
 from bayplan.core.groups.placing import GroupStage
 from bayplan.core.groups.preempting import GroupPreemption, name_victims, preempt
+from bayplan.core.preemption.post_filter import codes_of
 from bayplan.core.snapshot import View
 
 
@@ -46,6 +50,10 @@ class FailedGroup:
     def state_of(self, plugin: str, pod: PodInfo) -> State | Skip | None:
         tried = next((each for each in self.tried if each.member.key == pod.key), None)
         return None if tried is None else tried.states.get(plugin)
+
+    def codes_of(self, plugin: str, pod: PodInfo) -> IntArray:
+        filtered = next((each.filtered for each in self.tried if each.member.key == pod.key), None)
+        return row_array([]).astype(np.int64) if filtered is None else codes_of(filtered, plugin)
 
     def nodes_without(self, victim_rows: Collection[int]) -> Mapping[str, str] | None:
         cache = self.stage.cache

@@ -99,6 +99,13 @@ def run_post_filters(
     return result
 
 
+def codes_of(filtered: Filtered, plugin: str) -> IntArray:
+    """The failure codes of the nodes that the plugin rejected, in no order."""
+    own = [position for position, each in enumerate(filtered.plugins) if each.name == plugin]
+    codes: IntArray = filtered.verdicts.codes[np.isin(filtered.verdicts.rejected_by, own)]
+    return codes
+
+
 @dataclass(slots=True)
 class FailedAttempt:
     """A `Failure`, with what is noted of preemption while plugins are asked."""
@@ -115,9 +122,7 @@ class FailedAttempt:
         return pre.states.get(plugin, SKIP) if plugin in pre.ran else None
 
     def codes_of(self, plugin: str) -> IntArray:
-        own = [position for position, each in enumerate(self.filtered.plugins) if each.name == plugin]
-        codes: IntArray = self.filtered.verdicts.codes[np.isin(self.filtered.verdicts.rejected_by, own)]
-        return codes
+        return codes_of(self.filtered, plugin)
 
     def fits_without(self, node_row: int, victim_rows: RowArray) -> bool:
         if not self.filtered.pre.status.ok or self.filtered.verdicts.rejected_by[node_row] == NOT_LOOKED_AT:

@@ -9,6 +9,7 @@ Upstream: plugins/dynamicresources/dynamicresources.go (v1.36).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import copy
 from typing import ClassVar
 
@@ -45,6 +46,7 @@ from bayplan.core.plugins.dynamic_resources.claims import (
     claims_of,
     is_reserved_for,
     reserved_for,
+    user_of,
 )
 from bayplan.core.plugins.dynamic_resources.counting import ALTERNATIVES_MAX
 from bayplan.core.plugins.dynamic_resources.extended import (
@@ -68,7 +70,11 @@ from bayplan.core.plugins.dynamic_resources.hints import (
     after_devices_exchanged,
     after_own_claims_made,
 )
-from bayplan.core.plugins.dynamic_resources.post_filter import deallocate, nothing_to_deallocate
+from bayplan.core.plugins.dynamic_resources.post_filter import (
+    deallocate,
+    deallocate_for_group,
+    nothing_to_deallocate,
+)
 from bayplan.core.plugins.dynamic_resources.requests import Plan, plan_of
 from bayplan.core.plugins.dynamic_resources.results import allocation_result
 from bayplan.core.plugins.dynamic_resources.state import (
@@ -80,12 +86,14 @@ from bayplan.core.plugins.dynamic_resources.state import (
     NodeGroup,
 )
 from bayplan.core.plugins.requeue_rules import on
-from bayplan.core.snapshot import View
+from bayplan.core.snapshot import NamespacedName, View
 from bayplan.model.fingerprint import digest
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.resource_claims import (
     CLAIM_FINALIZER,
     ResourceClaim,
+    ResourceClaimConsumerReference,
     ResourceClaimStatus,
     with_status,
 )
@@ -140,6 +148,9 @@ class DynamicResources:
         return bool(shape.spec.resource_claims) or any(map(may_be_backed, shape.requests.asked))
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return self._prepare(pod, view, view.objects.claims_in_flight)
+
+    def _prepare(self, pod: PodInfo, view: View, in_flight: Collection[NamespacedName]) -> PreFiltered:
         inventory = view.objects.devices
         if not pod.spec.resource_claims and not inventory.classes:
             return SKIP  # what it asks for can be no device, as there is no class that stands for it
@@ -152,7 +163,7 @@ class DynamicResources:
         resources = backed_resources(pod, inventory)
         if not claims and not resources:
             return SKIP
-        rejected = _check_claims(claims, view, takes_lists=self._gates.dra_prioritized_list)
+        rejected = _check_claims(claims, view, in_flight, takes_lists=self._gates.dra_prioritized_list)
         if rejected is not None:
             return rejected
         unavailable = _unavailable(claims, view, self.binding_timeout_ns if self.waits_for_devices else None)
@@ -211,12 +222,11 @@ class DynamicResources:
         return deallocate(pod, state, failure.codes_of(self.name), release)
 
     def pod_group_post_filter(self, failure: GroupFailure) -> PodGroupPostFiltered:
-        """The claims of the pods stay as they are."""
         if failure.is_constrained:
             return PodGroupPostFiltered(unschedulable())
         if not failure.reached(self.name):
             return PodGroupPostFiltered(Status(Code.ERROR, (STATE_NOT_FOUND,), self.name))
-        return PodGroupPostFiltered(unschedulable("deallocation and deletion of ResourceClaims completed"))
+        return deallocate_for_group(failure, self.name)
 
     def tells_nodes_apart(self, pod: PodInfo) -> bool:
         return self._gates.dra_prioritized_list and bool(pod.spec.resource_claims)
@@ -237,15 +247,19 @@ class DynamicResources:
         return default_normalize(scores, reverse=False)
 
     def reserve(self, pod: PodInfo, view: View, node_row: int) -> list[ResourceClaim]:
-        """The pod's claims with their devices, kept for the pod."""
+        """The pod's claims with their devices, kept for the pod or for its group.
+
+        A claim that is being allocated is one that a member of the same group has got: for that of anybody else the
+        pod would not have come this far.
+        """
         if pod.claims is None:
             return []
-        prepared = self.pre_filter(pod, view)
+        prepared = self._prepare(pod, view, ())
         if not isinstance(prepared, Ready):
             return []
         state: DeviceState = prepared.state
         changed = [
-            reserved_for(claim, pod)
+            reserved_for(claim, user_of(claim, pod, _group_of(pod, view)))
             for claim in state.claims
             if claim.status.allocation is not None and not is_reserved_for(claim, pod)
         ]
@@ -266,6 +280,7 @@ class DynamicResources:
             _allocated(
                 planned.claim,
                 pod,
+                user_of(planned.claim, pod, _group_of(pod, view)),
                 ResourceClaimStatus(
                     allocation=allocation_result(planned.claim, chosen, node_name, view.objects.device_classes)
                 ),
@@ -282,10 +297,14 @@ class DynamicResources:
         return wait_for_devices(pod, view, placement, self.binding_timeout_ns) if self.waits_for_devices else SUCCESS
 
     def unreserve(self, pod: PodInfo, view: View, placement: AssumedPod) -> list[ReleaseClaim]:  # noqa: ARG002
-        """Take the pod off the users of its claims. Devices stay with a claim until they are needed elsewhere."""
+        """Take the pod off the users of its claims. Devices stay with a claim until they are needed elsewhere.
+
+        A claim that is kept for the pod's group stays so: other members may need it.
+        """
         own = {object_key(obj) for obj in placement.written if _is_for_pod_alone(obj)}
         keys = map("/".join, places_to_release(pod, placement))
-        return [ReleaseClaim(pod.key, pod.uid, key, key in own) for key in keys]
+        of_group = {object_key(obj) for obj in placement.written if _is_kept_for_group(obj, pod)}
+        return [ReleaseClaim(pod.key, pod.uid, key, key in own) for key in keys if key not in of_group]
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         nodes = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
@@ -314,9 +333,17 @@ def _is_for_pod_alone(claim: Object) -> bool:
     return isinstance(claim, ResourceClaim) and claim.is_for_extended_resources
 
 
-def _check_claims(claims: list[ResourceClaim], view: View, *, takes_lists: bool) -> Status | None:
+def _is_kept_for_group(claim: Object, pod: PodInfo) -> bool:
+    if not isinstance(claim, ResourceClaim) or any(user.uid == pod.uid for user in claim.status.reserved_for):
+        return False
+    return is_reserved_for(claim, pod)
+
+
+def _check_claims(
+    claims: list[ResourceClaim], view: View, in_flight: Collection[NamespacedName], *, takes_lists: bool
+) -> Status | None:
     """Why no node will do. Raises CycleError for what cannot be understood."""
-    classes, in_flight = view.objects.device_classes, view.objects.claims_in_flight
+    classes = view.objects.device_classes
     for claim in claims:
         label = f"{claim.metadata.namespace}/{claim.metadata.name}"
         if (claim.metadata.namespace, claim.metadata.name) in in_flight:
@@ -410,7 +437,9 @@ def _worth_of_allocated(claims: list[ResourceClaim]) -> int:
     return worth
 
 
-def _allocated(claim: ResourceClaim, pod: PodInfo, status: ResourceClaimStatus) -> ResourceClaim:
+def _allocated(
+    claim: ResourceClaim, pod: PodInfo, user: ResourceClaimConsumerReference, status: ResourceClaimStatus
+) -> ResourceClaim:
     status.devices = claim.status.devices
     status.reserved_for = claim.status.reserved_for
     allocated = with_status(claim, status)
@@ -420,4 +449,9 @@ def _allocated(claim: ResourceClaim, pod: PodInfo, status: ResourceClaimStatus) 
     if meta.name == UNWRITTEN:
         meta.name = meta.generate_name + digest((pod.key, pod.uid)).hex()[:5]
         meta.generate_name = ""
-    return reserved_for(allocated, pod)
+    return reserved_for(allocated, user)
+
+
+def _group_of(pod: PodInfo, view: View) -> PodGroup | None:
+    namespace, _, name = pod.group.partition("/")
+    return view.objects.pod_groups.get((namespace, name)) if name else None

@@ -11,7 +11,7 @@ from bayplan.testing import LiveCluster, cluster
 from bayplan.testing.live_objects import Refusal
 
 GANG: dict[str, Any] = {"schedulingPolicy": {"gang": {"minCount": 2}}}
-GROUPS_ON = "GenericWorkload=true"
+GROUPS_ON = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,DRAWorkloadResourceClaims=true"
 
 
 def group(spec: dict[str, Any], name: str = "g") -> dict[str, Any]:
@@ -203,3 +203,17 @@ def test_groups_of_groups_are_not_served(still: LiveCluster) -> None:
         "spec": {"workloadRef": {"workloadName": "w", "templateName": "t"}, "schedulingPolicy": {"basic": {}}},
     }
     assert "doesn't have a resource type for CompositePodGroup" in refused(still, composite)
+
+
+def test_fields_of_gates_that_are_off_are_not_kept() -> None:
+    spec = {
+        **GANG,
+        "schedulingConstraints": {"topology": [{"key": "rack"}]},
+        "resourceClaims": [{"name": "c", "resourceClaimName": "shared"}],
+        "preemptionPolicy": "Never",
+    }
+    with cluster(
+        nodes=0, scheduler=False, controllers=False, feature_gates="GenericWorkload=true", kubernetes_version="1.37"
+    ) as k:
+        (made,) = k.apply(group(spec))
+    assert made["spec"].keys() == {"schedulingPolicy", "disruptionMode", "priority"}
