@@ -8,10 +8,10 @@ but that bayplan cannot work with are refused by name. All other gates have no e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from bayplan.config.known_gates import GateStage
 from bayplan.config.releases import RELEASES, KubernetesRelease
@@ -61,6 +61,16 @@ _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 class FeatureGateError(ValueError):
     """A setting that kube-scheduler or bayplan cannot work with; the message names the gate."""
 
+    def __init__(self, message: str, gates: Collection[str] = ()) -> None:
+        super().__init__(message)
+        self.gates = gates
+        """Those that are at fault, and those that they depend on."""
+
+
+class _Fault(NamedTuple):
+    message: str
+    gates: tuple[str, ...]
+
 
 def read_feature_gates(given: GateSettings, release: KubernetesRelease, *, with_groups: bool = False) -> FeatureGates:
     """The gates as set, the others with their defaults in that version. Raises FeatureGateError.
@@ -72,7 +82,7 @@ def read_feature_gates(given: GateSettings, release: KubernetesRelease, *, with_
     gates = _resolved(settings, release)
     _raise_if_any(_unmet_dependencies(gates, release))
     _raise_if_any(
-        f"{name}={_written(gates[name])} is not supported: {why}"
+        _Fault(f"{name}={_written(gates[name])} is not supported: {why}", (name,))
         for name, why in REFUSED.items()
         if name in gates
         and gates[name] is not release.gates[name].default
@@ -100,14 +110,14 @@ def refused_gates(settings: Mapping[str, bool], release: KubernetesRelease) -> d
     """Which of these a version would not start with, each with what it says; the rest can be set."""
     refused: dict[str, str] = {}
     for name, value in settings.items():
-        for message in _faults({name: value}, release):
-            refused[name] = message
+        for fault in _faults({name: value}, release):
+            refused[name] = fault.message
     while True:
         left = {name: value for name, value in settings.items() if name not in refused}
         try:
             read_feature_gates(left, release)
         except FeatureGateError as error:
-            culprit = next((name for name in left if name in str(error)), next(iter(left)))
+            culprit = next((name for name in left if name in error.gates), next(iter(left)))
             refused[culprit] = str(error)
         else:
             return refused
@@ -133,14 +143,16 @@ def _parsed(text: str) -> dict[str, bool]:
     return settings
 
 
-def _faults(settings: Mapping[str, bool], release: KubernetesRelease) -> list[str]:
+def _faults(settings: Mapping[str, bool], release: KubernetesRelease) -> list[_Fault]:
     """As upstream: the first unknown gate is the only fault reported."""
     known = release.gates
     for name in settings:
         if name not in known and name not in WHOLE_STAGES:
-            return [f"unrecognized feature gate: {name}"]
+            return [_Fault(f"unrecognized feature gate: {name}", (name,))]
     return [
-        f"cannot set feature gate {name} to {_written(value)}, feature is locked to {_written(not value)}"
+        _Fault(
+            f"cannot set feature gate {name} to {_written(value)}, feature is locked to {_written(not value)}", (name,)
+        )
         for name, value in settings.items()
         if name in known and known[name].is_locked and value is not known[name].default
     ]
@@ -152,18 +164,21 @@ def _resolved(settings: Mapping[str, bool], release: KubernetesRelease) -> dict[
     return {name: settings.get(name, by_stage.get(gate.stage, gate.default)) for name, gate in release.gates.items()}
 
 
-def _unmet_dependencies(gates: Mapping[str, bool], release: KubernetesRelease) -> Iterable[str]:
+def _unmet_dependencies(gates: Mapping[str, bool], release: KubernetesRelease) -> Iterator[_Fault]:
     for name, needed in release.gate_dependencies.items():
         missing = [other for other in needed if not gates[other]]
         if gates[name] and missing:
-            yield f"{name} is enabled, but depends on features that are disabled: [{' '.join(missing)}]"
+            message = f"{name} is enabled, but depends on features that are disabled: [{' '.join(missing)}]"
+            yield _Fault(message, (name, *missing))
 
 
-def _raise_if_any(messages: Iterable[str]) -> None:
+def _raise_if_any(faults: Iterable[_Fault]) -> None:
     """Several at once look as Go's aggregated errors do."""
-    found = list(messages)
+    found = list(faults)
     if found:
-        raise FeatureGateError(found[0] if len(found) == 1 else f"[{', '.join(found)}]")
+        first, *others = [fault.message for fault in found]
+        message = f"[{', '.join((first, *others))}]" if others else first
+        raise FeatureGateError(message, {name for fault in found for name in fault.gates})
 
 
 def _written(value: bool) -> str:

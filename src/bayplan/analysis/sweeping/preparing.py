@@ -85,7 +85,7 @@ class Preparation:
         self.names = [spec.name(self._inputs) for _, spec in self._specs()]
 
     def with_points(self, points: Sequence[Point]) -> Preparation:
-        """The same with other points, which begin with the baseline."""
+        """This sweep over other points, of which the first is the baseline."""
         return Preparation(self._base, replace(self.design, points=tuple(points), search=None), self._source)
 
     def _specs(self) -> Iterator[tuple[int, RunSpec]]:

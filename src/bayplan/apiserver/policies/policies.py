@@ -162,7 +162,7 @@ class Policies:
             raise ConfigurationError(str(error)) from None
 
     def _equivalents(self, resource: Resource) -> list[Resource]:
-        """The same objects in other versions or groups."""
+        """Other resources that show these objects, in other versions or groups."""
         stored = storage_name(resource)
         return [other for other in self._cluster.resources() if storage_name(other) == stored and other != resource]
 

@@ -88,7 +88,7 @@ class Storage:
         return [stored[key] for key in keys if stored[key].namespace == namespace]
 
     def entries_at(self, resource: str, namespace: str, version: int) -> list[Entry]:
-        """The same as they were at an earlier version; raises Gone if the log does not reach back that far."""
+        """The entries as they were at an earlier version; raises Gone if the log does not reach back that far."""
         past = {entry.key: entry for entry in self.entries(resource, namespace)}
         for change in reversed(self.log.since(version)):
             if change.resource != resource or (namespace and change.new.namespace != namespace):

@@ -163,7 +163,7 @@ def _ask_extenders(failure: FailedAttempt, searched: Searched) -> PostFiltered:
 
 @lru_cache(maxsize=1024)
 def _no_candidate(failures: tuple[tuple[Status, int], ...], node_count: int) -> Status:
-    """The same failures come again and again, for waiting pods that are tried in vain."""
+    """The status where no node can be helped. It is kept, as waiting pods fail in the same way again and again."""
     reasons: Counter[str] = Counter()
     errors: set[str] = set()
     untried = node_count

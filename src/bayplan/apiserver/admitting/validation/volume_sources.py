@@ -105,7 +105,7 @@ def check_driver_name(name: str, faults: Faults, path: Path) -> None:
 def check_declared_driver_name(
     name: str, faults: Faults, path: Path, by_hand: Callable[[str, Faults, Path], None] = check_driver_name
 ) -> None:
-    """The same, or another check, where the types say of a name that it is one of a driver."""
+    """The name of a driver, where the types declare it as one: `by_hand` checks it in versions that ignore this."""
     if not admission_release().declarations_report:
         by_hand(name, faults, path)
     elif not name:

@@ -115,7 +115,7 @@ class Shape:
         return element_maker(self.keys, self.defaults)
 
     def ignoring(self, names: tuple[str, ...]) -> Shape:
-        """The same shape, but nobody owns these fields."""
+        """This shape with fields that nobody owns."""
         fields = {**self.fields, **dict.fromkeys(names, IGNORED)}
         return Shape(self.split, expected=self.expected, fields=lambda: fields, element=self._make_element)
 
