@@ -64,6 +64,12 @@ def write_claims(cache: Cache) -> None:
     cache.add(make.claim("other").obj())
 
 
+def delete_objects(cache: Cache) -> None:
+    cache.objects.remove(make.claim("c").obj())
+    cache.add(make.claim("c").bound("v").obj())
+    cache.objects.remove(make.claim("c").obj())
+
+
 def free_a_port_that_two_hold(cache: Cache) -> None:
     cache.remove_pod("default/h0")
     cache.remove_pod("default/h1")
@@ -78,6 +84,7 @@ def free_a_port_that_two_hold(cache: Cache) -> None:
         add_a_node,
         change_nominations,
         write_claims,
+        delete_objects,
         free_a_port_that_two_hold,
     ],
 )
@@ -133,4 +140,53 @@ def test_a_trial_inside_another_undoes_its_own_part() -> None:
                 assert content_of(cache) != halfway
             assert content_of(cache) == halfway
         cache.add_pod(make.pod("late").obj(), "a")
+    assert content_of(cache) == before
+
+
+def test_a_trial_goes_on_after_one_inside_it() -> None:
+    """What is done after the inner trial is undone with the outer one, down to the versions and the logs."""
+    cache = cache_of(*OBJECTS)
+    nodes, before = cache.nodes, list(cache.nodes.versions)
+    seen = nodes.usage_changes.position
+    with cache.trial():
+        with cache.trial():
+            cache.remove_pod("default/p0")
+        cache.remove_pod("default/p1")
+        assert nodes.versions != before
+    assert nodes.versions == before
+    assert nodes.usage_changes.since(seen).tolist() == []  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("change", "node"),
+    [
+        (lambda cache: cache.remove_pod("default/w1"), "b"),
+        (lambda cache: cache.nominate(make.pod("x").obj(), "b"), "b"),
+        (lambda cache: cache.remove_pod("default/p0"), "a"),
+        (lambda cache: cache.add_pod(make.pod("x").obj(), "a"), "a"),
+    ],
+)
+def test_the_log_of_a_trial_knows_what_one_inside_it_took_back(change: Callable[[Cache], None], node: str) -> None:
+    cache = cache_of(*OBJECTS)
+    row, log = cache.nodes.rows_by_name[node], cache.nodes.usage_changes
+    with cache.trial():
+        with cache.trial():
+            change(cache)
+            halfway = log.position  # somebody has looked at the node as it is now
+        assert row in log.since(halfway)  # type: ignore[operator]
+
+
+def test_a_pod_that_is_brought_back_in_a_trial_leaves_with_it() -> None:
+    """A trial inside another one that brings a pod back undoes that alone: outside, the pod is still gone."""
+    cache = cache_of(*OBJECTS)
+    before = content_of(cache)
+    row, node_row = cache.pods.rows_by_key["default/p1"], cache.nodes.rows_by_name["a"]
+    with cache.trial():
+        cache.remove_row(row)
+        without = content_of(cache)
+        with cache.trial():
+            cache.bring_back(row, node_row)
+            assert "default/p1" in cache.pods.rows_by_key
+        assert content_of(cache) == without
+        assert cache.row_on_a_node("default/p1") is None
     assert content_of(cache) == before
