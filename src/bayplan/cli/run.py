@@ -232,6 +232,7 @@ class _Process:
         metrics.show_bugs(self._bugs.counts)
         if isinstance(self.writer, Writer):
             metrics.show_writes(self.writer.outcomes)
+            metrics.show_creations(self.writer.created, self._configuration.release)
         else:
             metrics.show_shadow(self.writer.findings)
         if self.elector is not None:

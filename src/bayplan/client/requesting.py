@@ -8,6 +8,7 @@ before another is not decided here.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any, Final
 
 import msgspec
@@ -65,6 +66,8 @@ class Requests:
     def __init__(self, sender: Sender, known: KnownObjects) -> None:
         self._sender = sender
         self._known = known
+        self.created: Counter[tuple[str, bool]] = Counter()
+        """Objects that were to be created, by kind and by whether they were."""
 
     async def go(self, lane: Lane, steps: Steps[None]) -> None:
         """Do what the steps ask for, until they are done."""
@@ -116,8 +119,13 @@ class Requests:
         document = {**msgspec.to_builtins(obj), "apiVersion": info.api_version}
         path = _path(info.kind, object_key(obj))
         collection = path.rpartition("/")[0]
-        response = await self._sender.send(lane, "POST", collection, _encode(document))
-        return _object(info.kind, _checked(response), path, read)
+        is_created = False
+        try:
+            response = _checked(await self._sender.send(lane, "POST", collection, _encode(document)))
+            is_created = True
+        finally:
+            self.created[info.kind, is_created] += 1
+        return _object(info.kind, response, path, read)
 
     async def _put(self, lane: Lane, request: Put, read: dict[str, Document]) -> Object:
         before, after, kind = request.before, request.after, type(request.before).__name__

@@ -105,6 +105,11 @@ class Writer:
         self._lost: NewestEntries[str, int] = NewestEntries()  # uid -> how often the answer was lost
         self._pending_answers = 0
 
+    @property
+    def created(self) -> Counter[tuple[str, bool]]:
+        """Objects that were to be created, by kind and by whether they were."""
+        return self._requests.created
+
     def perform_all(self, actions: Sequence[Action], now: int) -> None:
         """Do what one decision asks for; the victims of a preemption in upstream's order."""
         preemption = PreemptionWrites(actions) if any(isinstance(action, Evict) for action in actions) else None

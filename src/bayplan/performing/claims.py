@@ -40,8 +40,6 @@ from bayplan.performing.requests import (
 )
 
 _KIND: Final = "ResourceClaim"
-#: How the error begins of one who could not create a claim.
-CREATE_STEP: Final = "create claim for extended resources "
 #: Tries after conflicts, and the pause between them. Upstream: client-go/util/retry DefaultRetry (v1.36).
 _TRIES: Final = 5
 _PAUSE: Final = Pause(10 * MILLISECOND)
@@ -55,7 +53,7 @@ def write_claim(wanted: ResourceClaim, action: WriteVolumes, known: Known, now: 
     if stored is None:
         created = replace(wanted.metadata, finalizers=[], resource_version="", uid="")
         made = Post(ResourceClaim(metadata=created, spec=wanted.spec))
-        stored = yield from _in_step(f"{CREATE_STEP}{key}: ", made)
+        stored = yield from _in_step(f"create claim for extended resources {key}: ", made)
     for tries in range(_TRIES):
         assert stored is not None
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -45,6 +46,7 @@ class Claims:
         self.client = ServingClient(self.api, *faults)
         self.user: Pod = pod("p").uid(self.uid).obj()
         self.answered_at: list[int] = []
+        self.created: Counter[tuple[str, bool]] = Counter()
 
     def wanted(self, *devices: str, name: str = "c", others: tuple[Pod, ...] = ()) -> ResourceClaim:
         made = held(claim_of(name, asks("r", of="gpu")), "n1", *(devices or ("d0",)), by=[*others, self.user])
@@ -75,6 +77,7 @@ class Claims:
             )
             writer.perform_all(actions, virtual_ns())
             await writer.drain(60)
+            self.created += writer.created
 
         run_virtually(play())
         return answers
@@ -247,6 +250,7 @@ def test_a_claim_for_extended_resources_is_made_and_the_pod_says_so() -> None:
     creation = next(request for request in claims.client.requests if request.method == "POST")
     assert creation.body["status"] == {}
     assert "finalizers" not in creation.body["metadata"]
+    assert claims.created == {("ResourceClaim", True): 1}
 
 
 def test_a_claim_whose_creation_was_not_confirmed_is_used() -> None:
@@ -255,6 +259,7 @@ def test_a_claim_whose_creation_was_not_confirmed_is_used() -> None:
     assert claims.written(wanted).lost
     assert claims.written(wanted).error == ""
     assert sum(request.method == "POST" for request in claims.client.requests) == 1
+    assert claims.created == {("ResourceClaim", False): 1}
 
 
 @pytest.mark.parametrize("faults", [(), (None, CONFLICT)], ids=["at once", "after a conflict"])

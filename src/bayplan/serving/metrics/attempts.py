@@ -7,7 +7,6 @@ observer's calls, nothing here looks at a clock.
 
 from __future__ import annotations
 
-from bayplan.config.releases import KubernetesRelease
 from bayplan.core.actions import Action, Bind, Evict, SetCondition, SetGroupCondition, WriteVolumes
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.diagnosis import NO_NODES
@@ -17,9 +16,7 @@ from bayplan.core.framework.verdict import Code
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
-from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import Struct
-from bayplan.performing.claims import CREATE_STEP
 from bayplan.serving.metrics import families
 from bayplan.serving.metrics.own import DECISION_DURATION, WRITE_DURATION
 from bayplan.serving.metrics.plugin_timings import PRE_BIND, PluginTimings
@@ -65,9 +62,7 @@ class _Preemption(Struct):
 class Attempts:
     """A `LiveObserver` of one scheduler."""
 
-    def __init__(
-        self, scheduler: Scheduler, stopwatch: Stopwatch, timings: PluginTimings, release: KubernetesRelease
-    ) -> None:
+    def __init__(self, scheduler: Scheduler, stopwatch: Stopwatch, timings: PluginTimings) -> None:
         self._scheduler = scheduler
         self._stopwatch = stopwatch
         self._timings = timings
@@ -88,9 +83,6 @@ class Attempts:
         self._preemption_durations = Durations(families.PREEMPTION_DURATION)
         self._preemption_executions = Counts(families.PREEMPTION_EXECUTIONS)
         self._volume_errors = Counts(families.VOLUME_ERRORS)
-        tells_owner = release.counts_entities
-        self._claim_creates = Counts(families.CLAIM_CREATES if tells_owner else families.CLAIM_CREATES_1_36)
-        self._claim_owner = ("false", "", "Pod") if tells_owner else ()
 
     def tallies(self) -> tuple[Tally, ...]:
         return tuple(tally for tally in vars(self).values() if isinstance(tally, Tally))
@@ -126,19 +118,11 @@ class Attempts:
 
     def wrote(self, action: Action, took_ns: int, error: str) -> None:
         self._writes.add(took_ns, (type(action).__name__, "failed" if error else "done"))
-        if isinstance(action, WriteVolumes):
-            self._wrote_claims(action, error)
         under_way = self._under_way.get(action.pod) if isinstance(action, Bind) else None
         if under_way is not None and under_way.pre_bind_ns is not None:
             status = (Code.ERROR if error else Code.SUCCESS).value
             self._timings.plugins.add(took_ns, (_BINDER, "Bind", status))
             self._timings.points.add(took_ns, ("Bind", status, under_way.profile))
-
-    def _wrote_claims(self, action: WriteVolumes, error: str) -> None:
-        for obj in action.objects:
-            if isinstance(obj, ResourceClaim) and not obj.metadata.uid and obj.is_for_extended_resources:
-                status = "failure" if error.startswith(CREATE_STEP) else "success"
-                self._claim_creates.add((status, *self._claim_owner))
 
     # ------------------------------------------------------------------ attempts
 

@@ -6,8 +6,11 @@ Takes the running parts, keeps nothing. What the writer and the shadow count is 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from bayplan.client.leases import LeaderElector
+from bayplan.config.releases import KubernetesRelease
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.serving.metrics import families
 from bayplan.serving.metrics.own import own_family
 from bayplan.serving.metrics.tallies import Family, Reading
@@ -57,6 +60,21 @@ def state_of_world(world: LiveWorld) -> tuple[Reading, ...]:
 def writes(outcomes: Counter[tuple[str, ...]]) -> Reading:
     """What the writer counts: by kind of action, and what became of it."""
     return Reading(WRITES, lambda: outcomes)
+
+
+def claim_creates(created: Mapping[tuple[str, bool], int], release: KubernetesRelease) -> Reading:
+    """Claims for extended resources, under the name of the version: the only ones that the scheduler creates."""
+    tells_owner = release.counts_entities
+    owner = ("false", "", "Pod") if tells_owner else ()
+
+    def read() -> dict[tuple[str, ...], float]:
+        return {
+            ("success" if is_created else "failure", *owner): count
+            for (kind, is_created), count in dict(created).items()
+            if kind == ResourceClaim.__name__
+        }
+
+    return Reading(families.CLAIM_CREATES if tells_owner else families.CLAIM_CREATES_1_36, read)
 
 
 def bugs(counts: Counter[tuple[str, ...]]) -> Reading:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 
 from bayplan.client.contract import ApiClient
 from bayplan.client.leases import LeaderElector
-from bayplan.config.releases import RELEASES
+from bayplan.config.releases import KubernetesRelease, release_of
 from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics.attempts import Attempts
 from bayplan.serving.metrics.event_labels import EventNames
 from bayplan.serving.metrics.group_attempts import GroupAttempts
-from bayplan.serving.metrics.live_state import bugs, leadership, shadow_findings, state_of_world, writes
+from bayplan.serving.metrics.live_state import bugs, claim_creates, leadership, shadow_findings, state_of_world, writes
 from bayplan.serving.metrics.measuring import MeasuredScheduler
 from bayplan.serving.metrics.plugin_timings import PluginTimings
 from bayplan.serving.metrics.rest_client import MeteredClient, RequestTallies
@@ -53,10 +53,10 @@ class Metrics:
 
     def watch(self, scheduler: Scheduler) -> LiveObserver:
         """The observer of this scheduler."""
-        release = RELEASES[scheduler.cache.gates.release.version]
+        release = release_of(scheduler.cache.gates)
         self.timings.scheduler_names = scheduler.profiles.keys()
         self.timings.event_names = EventNames(release)
-        attempts = Attempts(scheduler, self.stopwatch, self.timings, release)
+        attempts = Attempts(scheduler, self.stopwatch, self.timings)
         self.add(*attempts.tallies(), *state_of(scheduler, release))
         return attempts
 
@@ -80,6 +80,10 @@ class Metrics:
     def show_writes(self, outcomes: Counter[tuple[str, ...]]) -> None:
         """What the writer counts."""
         self.add(writes(outcomes))
+
+    def show_creations(self, created: Mapping[tuple[str, bool], int], release: KubernetesRelease) -> None:
+        """What the writer created, or was refused."""
+        self.add(claim_creates(created, release))
 
     def show_bugs(self, counts: Counter[tuple[str, ...]]) -> None:
         """Unexpected exceptions that were survived."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 from tests.support.metered_scheduler import MILLISECOND, SECOND, Watched
 
-from bayplan.core.actions import Bind, Evict, WriteVolumes
+from bayplan.core.actions import Bind, Evict
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.core.framework.contract import Wait, WaitingPod
@@ -17,8 +17,6 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import ClusterEventWithHint
 from bayplan.core.framework.verdict import SUCCESS, Status, unschedulable
 from bayplan.core.snapshot import View
-from bayplan.model.meta import ObjectMeta
-from bayplan.model.resource_claims import EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
 from bayplan.testing.builders import node, pod
 
 N = node("n").capacity(cpu="4", memory="8Gi", pods=10).obj()
@@ -170,22 +168,3 @@ def test_a_preemption_lasts_until_all_victims_are_answered_for(error: str, resul
     assert watched.samples("scheduler_preemption_goroutines_duration_seconds_sum") == {(result,): 0.05}
     assert watched.samples("scheduler_preemption_victims_sum") == {(): 2}
     assert watched.samples("scheduler_preemption_attempts_total") == {(): 1}
-
-
-@pytest.mark.parametrize(
-    ("version", "family", "owner"),
-    [
-        ("1.36", "scheduler_resourceclaim_creates_total", ()),
-        ("1.37", "dynamic_resource_allocation_resourceclaim_creates_total", ("false", "", "Pod")),
-    ],
-)
-def test_claims_for_extended_resources_are_counted_under_the_name_of_the_version(
-    version: str, family: str, owner: tuple[str, ...]
-) -> None:
-    watched = Watched(kubernetes_version=version)
-    own = ResourceClaim(metadata=ObjectMeta(name="own", annotations={EXTENDED_RESOURCE_ANNOTATION: "true"}))
-    known = ResourceClaim(metadata=ObjectMeta(name="own", uid="u", annotations=own.metadata.annotations))
-    watched.wrote(WriteVolumes("default/a", "a", (own,)))
-    watched.wrote(WriteVolumes("default/b", "b", (known,)))
-    watched.wrote(WriteVolumes("default/c", "c", (own,)), error="create claim for extended resources default/own: no")
-    assert watched.samples(family) == {("success", *owner): 1, ("failure", *owner): 1}

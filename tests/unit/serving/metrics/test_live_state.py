@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support.metered_scheduler import Elector, samples, shown_parts
 
+from bayplan.config.releases import RELEASES
 from bayplan.serving.metrics.registry import Metrics
 
 
@@ -32,3 +34,19 @@ def test_the_shadow_shows_how_often_it_agrees() -> None:
     assert samples(page, "bayplan_shadow_decisions_total") == {(): 9}
     assert samples(page, "bayplan_shadow_placements_total") == {("same",): 6, ("different",): 1}
     assert samples(page, "bayplan_shadow_preemptions_total") == {}
+
+
+@pytest.mark.parametrize(
+    ("version", "family", "owner"),
+    [
+        ("1.36", "scheduler_resourceclaim_creates_total", ()),
+        ("1.37", "dynamic_resource_allocation_resourceclaim_creates_total", ("false", "", "Pod")),
+    ],
+)
+def test_claims_for_extended_resources_are_counted_under_the_name_of_the_version(
+    version: str, family: str, owner: tuple[str, ...]
+) -> None:
+    metrics = Metrics()
+    created = {("ResourceClaim", True): 2, ("ResourceClaim", False): 1, ("Pod", True): 5}
+    metrics.show_creations(created, RELEASES[version])
+    assert samples(metrics.render(), family) == {("success", *owner): 2, ("failure", *owner): 1}

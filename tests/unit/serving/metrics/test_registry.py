@@ -45,7 +45,6 @@ def test_every_family_has_a_series_once_it_has_something_to_say() -> None:
     watched = played()
     quiet = {
         "bayplan_preemptions_withheld_total",
-        "dynamic_resource_allocation_resourceclaim_creates_total",
         "rest_client_request_duration_seconds",
         "rest_client_requests_total",
         "scheduler_permit_wait_duration_seconds",
