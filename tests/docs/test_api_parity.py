@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 from tests.conftest import REPOSITORY_ROOT
-from website.reference.api_parity import ADMISSION, DIFFERS, MISSING, PAGE, WORKS, page, verdict_of, verdicts
+from website.reference.api_parity import (
+    ADMISSION,
+    DIFFERS,
+    MISSING,
+    PAGE,
+    WORKS,
+    client_suites,
+    page,
+    verdict_of,
+    verdicts,
+)
 
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.schema.resources import Resource
@@ -48,3 +58,10 @@ def test_every_failure_has_a_reason() -> None:
     known = verdicts()
     assert len({(one.group, one.name) for one in known}) == len(known) > 0
     assert [one.name for one in known if one.passed == bool(one.reason)] == []
+
+
+def test_client_suites_are_named_with_versions_and_reasons() -> None:
+    suites = client_suites()
+    assert [suite.name for suite in suites if not (suite.version and suite.passed)] == []
+    assert [test for suite in suites for test, reason in suite.failures if not (test and reason)] == []
+    assert len({suite.name for suite in suites}) == len(suites) >= 4

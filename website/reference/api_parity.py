@@ -3,7 +3,8 @@
     python -m website.reference.api_parity
 
 writes it. Kinds, verbs and subresources are asked of the code. What admission plugins do is said here, with the test
-that shows it; verdicts of Kubernetes' own tests are in `e2e-verdicts.txt` next to this file.
+that shows it; verdicts of Kubernetes' own tests are in `e2e-verdicts.txt` next to this file, those of clients' tests in
+`client-suites.txt`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from website.reference.markdown import code, prose, table
 PAGE = Path(__file__).resolve().parents[2] / "docs/api-parity.md"
 RECORDINGS = Path(__file__).resolve().parents[2] / "tests/recordings"
 VERDICTS = Path(__file__).with_name("e2e-verdicts.txt")
+CLIENT_SUITES = Path(__file__).with_name("client-suites.txt")
 WORKS, DIFFERS, MISSING = "works", "differs", "missing"
 #: Served by the application itself.
 _OF_APPLICATION = frozenset({"token"})
@@ -87,7 +89,8 @@ ADMISSION = (
 
 
 def page() -> str:
-    lines = [*_opening(), *_kinds(), *_subresources(), *_admission(), *_recorded(), *_verdicts()]
+    parts = (_opening, _kinds, _subresources, _admission, _recorded, _client_suites, _verdicts)
+    lines = [line for part in parts for line in part()]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -109,7 +112,7 @@ def _kinds() -> Iterator[str]:
     yield from ("", "## Kinds and verbs", "")
     yield "*Differs* means that objects are stored, changed, listed and watched as usual, but that nothing comes of"
     yield "them; whoever creates one gets a `Warning` that says so. All verbs that a kind has in kube-apiserver work,"
-    yield "with selectors, tables, all four kinds of patches and dry runs."
+    yield "with selectors, tables, all four kinds of patches and dry runs. Who accepts JSON and protobuf gets JSON."
     yield from table(("API version", "Kind", "Verbs", "Verdict", ""), (_kind_row(one) for one in _sorted()))
 
 
@@ -167,6 +170,39 @@ def _admission() -> Iterator[str]:
     yield from table(("Plugin", "Verdict", "", "Shown by"), rows)
     yield "Authorization is missing: whoever has the administrator's token or a ServiceAccount's may do everything."
     yield "A ServiceAccount's token (TokenRequest) is its own; TokenReview and `request.userInfo` know whose it is."
+
+
+class ClientSuite(NamedTuple):
+    """The tests that a client library has for clusters."""
+
+    name: str
+    version: str
+    passed: int
+    failures: list[tuple[str, str]]
+    """Tests, and why they fail."""
+
+
+def client_suites() -> list[ClientSuite]:
+    found: list[ClientSuite] = []
+    for line in CLIENT_SUITES.read_text(encoding="utf-8").splitlines():
+        if line.startswith("\t"):
+            name, reason = line.strip().split("\t")
+            found[-1].failures.append((name, reason))
+        else:
+            suite, version, passed = line.split("\t")
+            found.append(ClientSuite(suite, version, int(passed), []))
+    return found
+
+
+def _client_suites() -> Iterator[str]:
+    suites = client_suites()
+    yield from ("", "## Client libraries' own tests", "")
+    yield "Those that need a cluster, run against `bayplan up --tls`, with pods in `kube-system`, as all others have"
+    yield "them. No failure is a bug that is known here."
+    counts = ((one.name, one.version, str(one.passed), str(len(one.failures))) for one in suites)
+    yield from table(("Suite", "Version", "Passed", "Failed"), counts)
+    failures = ((one.name, prose(test), reason) for one in suites for test, reason in one.failures)
+    yield from ("Those that fail:", *table(("Suite", "Test", "Because"), failures))
 
 
 class Verdict(NamedTuple):

@@ -105,7 +105,7 @@ def _switchable(ctx: click.Context, parameter: click.Parameter, value: str) -> f
     help="How fast kubelets start and stop pods.",
 )
 @click.option("--token", help="Token that every request must carry. Default: a random one.")
-@click.option("--tls", is_flag=True, help="Also use TLS on loopback (always on for other addresses).")
+@click.option("--tls", is_flag=True, help="TLS only, on loopback too. Otherwise loopback also answers without.")
 @click.option(
     "--event-ttl",
     type=GO_DURATION,
@@ -172,7 +172,8 @@ def command(
             event_ttl_ns=_positive_ttl(event_ttl),
             events_max=event_limit,
             disabled_plugins=disabled_plugins,
-            tls=_certificate(host, folder) if tls or not _is_loopback(host) else None,
+            tls=_certificate(host, folder, state),
+            plain_too=_is_loopback(host) and not tls,
             configuration=configuration,
             node_pools=pools,
             bugs=BugReports(_log_bug, head_of(configuration, config, feature_gates)),
@@ -244,16 +245,24 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _certificate(host: str, folder: Path) -> TlsFiles:
-    """A certificate for all names of this machine, in files as the server wants them."""
-    # Loaded when it is needed: few need it, and all wait for the start.
-    from bayplan.worlds.certificates import self_signed  # noqa: PLC0415
+def _certificate(host: str, folder: Path, state: Path | None) -> TlsFiles:
+    """A certificate for all names of this machine, in files: beside the state, if that is kept."""
+    # Loaded when it is needed: most commands do not.
+    from bayplan.worlds.certificates import self_signed, still_serves  # noqa: PLC0415
 
-    made = self_signed(["localhost", "127.0.0.1", "::1", socket.gethostname(), host])
-    files = TlsFiles(folder / "tls.crt", folder / "tls.key")
-    files.certificate.write_bytes(made.certificate)
-    files.key.touch(mode=0o600)
-    files.key.write_bytes(made.key)
+    names = ["localhost", "127.0.0.1", "::1", socket.gethostname(), host]
+    place = folder / "tls" if state is None else Path(f"{state}.tls")
+    files = TlsFiles(Path(f"{place}.crt"), Path(f"{place}.key"))
+    try:
+        known = files.certificate.read_bytes() if files.key.exists() and files.certificate.exists() else b""
+        if known and still_serves(known, names):
+            return files
+        made = self_signed(names)
+        files.certificate.write_bytes(made.certificate)
+        files.key.touch(mode=0o600)
+        files.key.write_bytes(made.key)
+    except OSError as error:
+        raise bad_option("--state", f"{error.filename}: {error.strerror}") from None
     return files
 
 
@@ -270,7 +279,7 @@ def _write_kubeconfig(path: Path, cluster: HostedCluster, hosting: Hosting) -> N
     """Nobody else may read the token in it."""
     certificate = b"" if hosting.tls is None else hosting.tls.certificate.read_bytes()
     path.touch(mode=0o600)
-    path.write_text(kubeconfig(cluster.url, hosting.token, certificate), encoding="utf-8")
+    path.write_text(kubeconfig(cluster.kubeconfig_url, hosting.token, certificate), encoding="utf-8")
 
 
 async def _run(cluster: HostedCluster, path: Path, token: str) -> None:

@@ -1,23 +1,26 @@
 """What has lost its owner goes: the garbage collector.
 
-Hears of everything. When an object is gone, those that name it as an owner and have no other are deleted in the
-background; others merely lose the reference. An owner that was deleted with `Orphan` or `Foreground` bears a finalizer
-that says so: its dependents are let go, or deleted first, and then the finalizer is taken off. Owners are told apart
-by uid. An owner that never existed as far as anybody here knows is no reason to delete: dumps often lack ReplicaSets,
-though their pods are there. (The real collector asks the API server and deletes.)
+Hears of everything; what becomes of an object is said by `garbage_rules`. When an object is gone, those that name it as
+an owner and have no other are deleted in the background; others merely lose the reference. An owner that was deleted
+with `Orphan` or `Foreground` bears a finalizer that says so: its dependents are let go, or deleted first, and then the
+finalizer is taken off. Owners are told apart by uid. An owner that never existed as far as anybody here knows is no
+reason to delete: dumps often lack ReplicaSets, though their pods are there. (The real collector asks the API server and
+deletes.)
 """
 
 from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
+from bayplan.controllers.garbage_rules import OwnerStanding, awaits_dependents, fate_of
 from bayplan.controllers.ownership import key_of
 from bayplan.controllers.work_queue import WRITES_MAX, Reconciler
 from bayplan.controllers.writes import delete_dependent, with_metadata
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
+from bayplan.model.structs import replace
 from bayplan.model.watch_types import ADDED, DELETED
-from bayplan.store import BACKGROUND, FOREGROUND, ORPHAN, Store, WatchEvent
+from bayplan.store import Store, WatchEvent
 from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 
 Key: TypeAlias = tuple[str, str, str, str]
@@ -47,6 +50,8 @@ class GarbageCollector(Reconciler[Key]):
         if change.type == DELETED:
             self._observe_gone(change.kind, meta)
             return
+        if change.old is not None:
+            self._let_ending_owners_look(change.old.metadata)
         if change.kind != "Pod":
             self._owners[meta.uid] = None
         if meta.deletion_timestamp is not None and meta.finalizers:
@@ -61,8 +66,11 @@ class GarbageCollector(Reconciler[Key]):
         self._ending.pop(meta.uid, None)
         if meta.uid in self._owners:
             self._queue.add((kind, meta.namespace, meta.name, meta.uid))
+        self._let_ending_owners_look(meta)
+
+    def _let_ending_owners_look(self, dependent: ObjectMeta) -> None:
         if self._ending:
-            for reference in meta.owner_references:
+            for reference in dependent.owner_references:
                 if reference.uid in self._ending:
                     self._queue.add(self._ending[reference.uid])
 
@@ -98,29 +106,42 @@ class GarbageCollector(Reconciler[Key]):
         else:
             self._remember_gone(key[3])
         for dependent in dependents[:WRITES_MAX]:
-            meta = dependent.metadata
-            others = [ref for ref in meta.owner_references if self._may_exist(store, ref, meta)]
-            if others:
-                _keep_references(store, dependent, others, now)
-            else:
-                delete_dependent(store, dependent, _propagation_of(dependent), now)
+            self._attempt_to_delete(store, dependent, now)
 
-    def _may_exist(self, store: Store, reference: OwnerReference, dependent: ObjectMeta) -> bool:
-        """Whether the owner is there, or was never known to be."""
+    def _attempt_to_delete(self, store: Store, dependent: Object, now: int) -> None:
+        """Deletes a dependent without living owners; one that has some loses its references to the others."""
+        meta = dependent.metadata
+        owned = store.owned_by(meta.uid)
+        fate = fate_of(
+            meta.owner_references,
+            lambda reference: self._standing_of(store, reference, meta),
+            meta.finalizers,
+            owns_some=bool(owned),
+            awaits_itself=lambda: any(_awaits_dependents(one) for one in owned),
+        )
+        if fate.kept:
+            _set_references(store, dependent, [*fate.kept], now)
+            return
+        if fate.unblocks:
+            unblocked = [replace(one, block_owner_deletion=False) for one in meta.owner_references]
+            store.modify(*key_of(dependent), lambda stored: with_metadata(stored, owner_references=unblocked), now)
+        delete_dependent(store, dependent, fate.propagation, now)
+
+    def _standing_of(self, store: Store, reference: OwnerReference, dependent: ObjectMeta) -> OwnerStanding:
         kind, namespace, name, uid = _key_of(reference, dependent.namespace)
         if kind not in KINDS:
-            return True
+            return OwnerStanding.LIVING
         found = store.find(kind, namespace, name)
         if found is not None and found.metadata.uid == uid:
-            return True
-        return uid not in self._owners
+            return OwnerStanding.WAITING if _awaits_dependents(found) else OwnerStanding.LIVING
+        return OwnerStanding.GONE if uid in self._owners else OwnerStanding.LIVING
 
     def _orphan_dependents(self, store: Store, owner: Object, now: int) -> None:
         uid = owner.metadata.uid
         dependents = store.owned_by(uid)
         for dependent in dependents[:WRITES_MAX]:
             others = [ref for ref in dependent.metadata.owner_references if ref.uid != uid]
-            _keep_references(store, dependent, others, now)
+            _set_references(store, dependent, others, now)
         if len(dependents) > WRITES_MAX:
             self._queue.add(self._ending[uid])
         else:
@@ -137,13 +158,7 @@ class GarbageCollector(Reconciler[Key]):
         if len(staying) > WRITES_MAX:
             self._queue.add(self._ending[uid])
         for dependent in staying[:WRITES_MAX]:
-            if not self._has_other_owner(store, dependent.metadata, uid):
-                owns_some = bool(store.owned_by(dependent.metadata.uid))
-                delete_dependent(store, dependent, FOREGROUND if owns_some else _propagation_of(dependent), now)
-
-    def _has_other_owner(self, store: Store, dependent: ObjectMeta, uid: str) -> bool:
-        references = dependent.owner_references
-        return any(ref.uid != uid and self._may_exist(store, ref, dependent) for ref in references)
+            self._attempt_to_delete(store, dependent, now)
 
 
 def _key_of(reference: OwnerReference, namespace: str) -> Key:
@@ -162,14 +177,12 @@ def _blocks(dependent: Object, uid: str) -> bool:
     return any(ref.uid == uid and bool(ref.block_owner_deletion) for ref in dependent.metadata.owner_references)
 
 
-def _propagation_of(obj: Object) -> str:
-    """As an earlier request has left it written."""
-    if ORPHAN_FINALIZER in obj.metadata.finalizers:
-        return ORPHAN
-    return FOREGROUND if FOREGROUND_FINALIZER in obj.metadata.finalizers else BACKGROUND
+def _awaits_dependents(obj: Object) -> bool:
+    meta = obj.metadata
+    return awaits_dependents(is_deleted=meta.deletion_timestamp is not None, finalizers=meta.finalizers)
 
 
-def _keep_references(store: Store, dependent: Object, references: list[OwnerReference], now: int) -> None:
+def _set_references(store: Store, dependent: Object, references: list[OwnerReference], now: int) -> None:
     if len(references) != len(dependent.metadata.owner_references):
         store.modify(*key_of(dependent), lambda stored: with_metadata(stored, owner_references=references), now)
 

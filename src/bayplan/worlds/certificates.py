@@ -1,7 +1,7 @@
-"""A certificate of the cluster's own, for those who listen beyond this machine.
+"""A certificate of the cluster's own.
 
-Takes the names under which the server is reached; gives a key and a certificate that vouches for itself, as PEM. It is
-made anew at every start, and clients learn it from the kubeconfig.
+Takes the names under which the server is reached; gives a key and a certificate that vouches for itself, as PEM.
+Clients learn it from the kubeconfig. A cluster that keeps its state keeps its certificate, too, as its clients do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 _VALID = timedelta(days=365)
+_RENEWED_BEFORE = timedelta(days=30)
 #: Clocks differ a little between machines.
 _SINCE = timedelta(hours=1)
 
@@ -49,6 +50,17 @@ def self_signed(names: Iterable[str], now: datetime | None = None) -> Certificat
         certificate.public_bytes(serialization.Encoding.PEM),
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
     )
+
+
+def still_serves(certificate: bytes, names: Iterable[str], now: datetime | None = None) -> bool:
+    """Whether a certificate from before is good for these host names and addresses for some time to come."""
+    try:
+        known = x509.load_pem_x509_certificate(certificate)
+        alternatives = known.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (ValueError, x509.ExtensionNotFound):
+        return False
+    until = known.not_valid_after_utc - (now or datetime.now(UTC))
+    return until > _RENEWED_BEFORE and {_named(name) for name in names} <= set(alternatives)
 
 
 def _named(name: str) -> x509.GeneralName:

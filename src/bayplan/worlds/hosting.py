@@ -81,6 +81,8 @@ class Hosting:
     with_scheduler: bool = True
     with_controllers: bool = True
     tls: TlsFiles | None = None
+    plain_too: bool = False
+    """Whether clients may also come without TLS, to the same address."""
     event_ttl_ns: int = KEPT_NS
     events_max: int = EVENTS_MAX
     disabled_plugins: frozenset[str] = frozenset()
@@ -142,7 +144,12 @@ class HostedCluster:
         self._started_at = self.clock()
         if hosting.with_scheduler:
             self.scheduler = build_scheduler(hosting.configuration, started_at=self._started_at)
-        self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
+        self._server = Server(
+            self.application if front is None else front(self),
+            self._listening,
+            hosting.tls,
+            plain_too=hosting.plain_too,
+        )
 
     @property
     def kubernetes_version(self) -> str:
@@ -168,7 +175,15 @@ class HostedCluster:
 
     @property
     def url(self) -> str:
-        scheme = "http" if self._hosting.tls is None else "https"
+        """Where browsers find the cluster: without TLS, if that is possible."""
+        return self._url("http" if self._hosting.tls is None or self._hosting.plain_too else "https")
+
+    @property
+    def kubeconfig_url(self) -> str:
+        """Where clients with a kubeconfig find it: with TLS, if that is possible."""
+        return self._url("http" if self._hosting.tls is None else "https")
+
+    def _url(self, scheme: str) -> str:
         host = _reached_at(self._hosting.host)
         return f"{scheme}://[{host}]:{self.port}" if ":" in host else f"{scheme}://{host}:{self.port}"
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.support.workload_stage import TEMPLATE, Workloads
 
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.namespace import NamespaceController
+from bayplan.controllers.ownership import reference_to
 from bayplan.controllers.workloads.deployment import DeploymentController
 from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.model.cluster import Namespace
@@ -56,6 +59,43 @@ def test_foreground() -> None:
     assert left(stage) == (1, 1, 0)
     stage.stop(second)
     assert left(stage) == (0, 0, 0)
+    assert stage.pods() == []
+
+
+def _owned_by(name: str, *owners: Any) -> Any:
+    """A pod that no owner may leave behind."""
+    builder = pod(name)
+    for owner in owners:
+        builder = builder.owner(owner, controller=owner is owners[0])
+    made = builder.obj()
+    for reference in made.metadata.owner_references:
+        reference.block_owner_deletion = True
+    return made
+
+
+def test_foreground_lets_go_of_what_another_owner_keeps() -> None:
+    """The owner does not wait for it, and its reference is taken off."""
+    stage = Workloads(GarbageCollector())
+    first, second = replica_set("first"), replica_set("second")
+    stage.load(first.obj(), second.obj(), _owned_by("shared", first, second))
+    delete(stage, ReplicaSet, "first", "Foreground")
+    assert [one.metadata.name for one in stage.store.list(ReplicaSet)] == ["second"]
+    assert [ref.name for ref in stage.pod("shared").metadata.owner_references] == ["second"]
+
+
+def test_a_circle_of_owners_goes() -> None:
+    """None of them could go before the others."""
+    stage = Workloads(GarbageCollector())
+    names = ("a", "b", "c")
+    pods = {name: pod(name).obj() for name in names}
+    for owner, owned in zip(names, (*names[1:], names[0]), strict=True):
+        reference = reference_to(pods[owner])
+        reference.block_owner_deletion = True
+        pods[owned].metadata.owner_references = [reference]
+    stage.load(*pods.values())
+    stage.store.delete(Pod, "default", "a", stage.now, grace_seconds=0, propagation="Foreground")
+    stage.settle()
+    stage.stop_terminating()
     assert stage.pods() == []
 
 

@@ -1,10 +1,7 @@
 """What has lost its owner goes, whatever its kind.
 
-When an object is gone, those that name it as an owner and have no other are deleted in the background; others merely
-lose the reference. An owner that was deleted with `Orphan` or `Foreground` bears a finalizer that says so: its
-dependents are let go, or deleted first, and then the finalizer is taken off. Owners are told apart by uid. An owner
-that never existed as far as anybody here knows is no reason to delete: dumps often lack ReplicaSets, though their pods
-are there. (The real collector asks the API server and deletes.)
+The garbage collector of `bayplan.controllers` does the same with the kinds that have structs, by the same rules
+(`controllers/garbage_rules.py`); here dependents are found by an index of their owners' uids.
 """
 
 from __future__ import annotations
@@ -18,8 +15,9 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.controllers.garbage_collector import REMEMBERED_MAX
+from bayplan.controllers.garbage_rules import OwnerStanding, awaits_dependents, fate_of
 from bayplan.model.watch_types import ADDED, DELETED
-from bayplan.store import BACKGROUND, FOREGROUND, ORPHAN, ApiError
+from bayplan.store import ApiError
 from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER, DeleteOptions
 
 _FINALIZERS: Final = {ORPHAN_FINALIZER, FOREGROUND_FINALIZER}
@@ -95,30 +93,37 @@ class DocumentCollector:
 
     def _attempt_to_delete(self, registry: Registry, resource: str, entry: Entry, now: int) -> None:
         """Deletes a dependent without living owners; one that has some loses its references to the others."""
-        # Upstream: pkg/controller/garbagecollector/garbagecollector.go attemptToDeleteItem (v1.36).
-        if "deletionTimestamp" in entry.document["metadata"]:
+        metadata = entry.document["metadata"]
+        if "deletionTimestamp" in metadata:
             return
-        references = entry.document["metadata"].get("ownerReferences") or []
-        waiting = [one for one in references if self._awaits_dependents(one["uid"])]
-        living = [one for one in references if one not in waiting and one["uid"] not in self._gone]
-        if living:
-            _modify(registry, resource, entry, now, ownerReferences=living)
-        elif waiting and entry.uid in self._owned:
-            if any(self._awaits_dependents(uid) for uid in self._owned[entry.uid]):
-                # A circle of owners: none of them could go before the others.
-                unblocked = [{**one, "blockOwnerDeletion": False} for one in references]
-                _modify(registry, resource, entry, now, ownerReferences=unblocked)
-            _delete(registry, resource, entry, FOREGROUND, now)
-        else:
-            _delete(registry, resource, entry, _propagation_of(entry.document), now)
+        references = metadata.get("ownerReferences") or []
+        fate = fate_of(
+            references,
+            lambda reference: self._standing_of(reference["uid"]),
+            metadata.get("finalizers") or (),
+            owns_some=entry.uid in self._owned,
+            awaits_itself=lambda: any(self._awaits_dependents(uid) for uid in self._owned[entry.uid]),
+        )
+        if fate.kept:
+            _modify(registry, resource, entry, now, ownerReferences=[*fate.kept])
+            return
+        if fate.unblocks:
+            unblocked = [{**one, "blockOwnerDeletion": False} for one in references]
+            _modify(registry, resource, entry, now, ownerReferences=unblocked)
+        _delete(registry, resource, entry, fate.propagation, now)
+
+    def _standing_of(self, uid: str) -> OwnerStanding:
+        if self._awaits_dependents(uid):
+            return OwnerStanding.WAITING
+        return OwnerStanding.GONE if uid in self._gone else OwnerStanding.LIVING
 
     def _awaits_dependents(self, uid: str) -> bool:
-        """Whether this is an owner that goes after its dependents, and has been deleted."""
         found = self._entries.get(uid)
         if found is None:
             return False
         metadata = found[1].document["metadata"]
-        return "deletionTimestamp" in metadata and FOREGROUND_FINALIZER in (metadata.get("finalizers") or ())
+        finalizers = metadata.get("finalizers") or ()
+        return awaits_dependents(is_deleted="deletionTimestamp" in metadata, finalizers=finalizers)
 
     def _finish(self, registry: Registry, uid: str, now: int) -> None:
         """Goes on with an owner that is to end only after its dependents, or without them."""
@@ -152,14 +157,6 @@ def _blocks(document: Document, uid: str) -> bool:
     """Whether the owner must not go before the dependent has."""
     references = document["metadata"].get("ownerReferences") or ()
     return any(one["uid"] == uid and bool(one.get("blockOwnerDeletion")) for one in references)
-
-
-def _propagation_of(document: Document) -> str:
-    """As an earlier request has left it written."""
-    finalizers = document["metadata"].get("finalizers") or ()
-    if ORPHAN_FINALIZER in finalizers:
-        return ORPHAN
-    return FOREGROUND if FOREGROUND_FINALIZER in finalizers else BACKGROUND
 
 
 def _delete(registry: Registry, stored_as: str, entry: Entry, propagation: str, now: int) -> None:

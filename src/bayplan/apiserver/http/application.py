@@ -16,13 +16,14 @@ from typing import Final
 
 from bayplan.apiserver.http import deleting as deletions
 from bayplan.apiserver.http import reading, reviews, subresources, writing
-from bayplan.apiserver.http.accepting import form_of
+from bayplan.apiserver.http.accepting import accepts_only_protobuf, form_of, not_acceptable
 from bayplan.apiserver.http.bodies import check_length
 from bayplan.apiserver.http.connections import ABORT
 from bayplan.apiserver.http.information import Information
 from bayplan.apiserver.http.long_requests import LARGE, READING, takes_long
 from bayplan.apiserver.http.metrics import RESOURCES as METRICS
 from bayplan.apiserver.http.metrics import answer_metrics
+from bayplan.apiserver.http.protobuf_answers import in_protobuf
 from bayplan.apiserver.http.rendering import finished
 from bayplan.apiserver.http.request_counts import RequestCounts
 from bayplan.apiserver.http.requests import TEXT, Answer, Request, StreamedAnswer, error_answer, query_of, segments_of
@@ -190,10 +191,12 @@ class Application:
         except ApiError as error:
             answer = error_answer(error)
         self._counts.note(request, target, verb, answer.status if isinstance(answer, Answer) else 200)
-        return answer
+        return in_protobuf(answer) if accepts_only_protobuf(request.header("accept")) else answer
 
     def _handled(self, request: Request, target: Target, verb: str) -> Answer | StreamedAnswer:
         now, form = self._clock(), form_of(request.header("accept"))
+        if form.protobuf and is_custom(target.resource):
+            raise not_acceptable()
         if verb == "watch":
             watching, stream = watch(self.registry, request, target, form, self._clock)
             return self._remembered(watching, stream)

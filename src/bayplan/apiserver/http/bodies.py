@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bayplan.apiserver.custom_resources.versions import CustomVersion
+from bayplan.apiserver.http.accepting import PROTOBUF
 from bayplan.apiserver.http.requests import YAML, Request
 from bayplan.apiserver.patching.go_values import json_kind
 from bayplan.apiserver.schema import protobuf
@@ -32,7 +33,6 @@ from bayplan.store.errors import (
 #: How deep objects may nest.
 DEPTH_MAX = 256
 BODY_MAX = 3 * 1024 * 1024
-PROTOBUF = "application/vnd.kubernetes.protobuf"
 _ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"

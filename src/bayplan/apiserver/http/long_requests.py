@@ -20,6 +20,8 @@ from bayplan.store.errors import ApiError
 LARGE: Final = 32 * 1024
 #: Objects in a list. To delete one takes longer than to show it.
 _MANY: Final = {"GET": 500, "HEAD": 500, "DELETE": 50}
+#: The same, of those that are not written as the JSON that is there.
+_MANY_TO_ENCODE: Final = 10
 #: Methods that write nothing.
 READING: Final = frozenset({"GET", "HEAD"})
 #: Whose expressions are evaluated with every write.
@@ -37,10 +39,16 @@ def takes_long(registry: Registry, request: Request) -> bool:
         return False
     if not target.name and request.method in _MANY:
         count = registry.storage.count(storage_name(target.resource))
-        return count > _MANY[request.method] and not _is_watch(request, target)
+        many = min(_MANY[request.method], _MANY_TO_ENCODE) if _is_encoded(request) else _MANY[request.method]
+        return count > many and not _is_watch(request, target)
     if _is_large(registry, target):
         return True
     return request.method not in READING and (len(request.body) > LARGE or _evaluates(registry, target))
+
+
+def _is_encoded(request: Request) -> bool:
+    accept = request.header("accept")
+    return "yaml" in accept or "protobuf" in accept
 
 
 def _is_watch(request: Request, target: Target) -> bool:

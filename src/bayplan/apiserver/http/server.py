@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import uvicorn
 
 from bayplan.apiserver.http.connections import HttpConnection
+from bayplan.apiserver.http.either_way import EitherWayListener
 
 #: A connection on which nothing is asked is closed after this; clients open a new one without noticing.
 _KEEP_ALIVE_S = 120
@@ -44,10 +45,17 @@ class Server:
     """Serves an application until it is told to stop; a context of its own is for those who change certificates."""
 
     def __init__(
-        self, application: Any, listening: socket.socket, tls: TlsFiles | ssl.SSLContext | None = None
+        self,
+        application: Any,
+        listening: socket.socket,
+        tls: TlsFiles | ssl.SSLContext | None = None,
+        *,
+        plain_too: bool = False,
     ) -> None:
+        """With `plain_too` clients may also come without TLS."""
         self._application = application
         self._listening = listening
+        self._serves_both = plain_too and tls is not None
         config = uvicorn.Config(
             application,
             http=HttpConnection,
@@ -72,7 +80,20 @@ class Server:
 
     async def serve(self) -> None:
         """Serves until `stop`."""
-        await self._server._serve([self._listening])
+        if not self._serves_both:
+            await self._server._serve([self._listening])
+            return
+        config = self._server.config
+        assert config.ssl is not None
+        listener = EitherWayListener(self._listening, self._connection, config.ssl)
+        try:
+            await self._server._serve([])
+        finally:
+            listener.close()
+            self._listening.close()
+
+    def _connection(self) -> HttpConnection:
+        return HttpConnection(self._server.config, self._server.server_state, self._server.lifespan.state)
 
     async def started(self) -> None:
         """Returns once requests are answered."""

@@ -2,8 +2,7 @@
 
 Takes the bytes of a request; gives the document that the same object would be in JSON, apiVersion and kind first. What
 a Go client cannot leave out of protobuf (zeros, empty strings) and JSON would not show is left out. Bytes that are no
-such body, or of a kind that is not built in, raise `UndecodableBody`. Documents are never encoded to protobuf: every
-client that asks for it also takes JSON.
+such body, or of a kind that is not built in, raise `UndecodableBody`. The other way round: `protobuf_encoding`.
 """
 
 import base64
