@@ -16,6 +16,9 @@ import time
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.sweeping.axes import read_axes
 from bayplan.analysis.sweeping.design import design, read_sampling
@@ -25,8 +28,10 @@ from bayplan.analysis.sweeping.sweeping import Engine, engine_named
 from bayplan.model.kinds import Object
 from bayplan.testing import builders as make
 
+Spent = NDArray[np.float64]
+
 NODES = 100
-PODS = 2000
+PODS = 3200
 #: Runs before anything is counted: workers import, and read the story.
 WARM_UP = 4
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -46,8 +51,8 @@ def story(runs: int) -> Preparation:
     return Preparation(Base(cluster, until="2h"), design(read_axes({"seed": f"1..{runs}"}), read_sampling("grid")))
 
 
-def descendants() -> float:
-    """Processor seconds of all processes that this one has started, and that they have."""
+def descendants() -> tuple[float, float]:
+    """Processor seconds of all processes that this one has started, and that they have; and of Ray's own services."""
     parents: dict[int, int] = {}
     used: dict[int, float] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
@@ -58,22 +63,34 @@ def descendants() -> float:
         pid = int(path.parent.name)
         parents[pid] = int(fields[1])
         used[pid] = sum(map(int, fields[11:15])) / _TICKS  # with those of its own that have ended
-    total = 0.0
+    total = services = 0.0
     for pid, seconds in used.items():
         ancestor = pid
         while ancestor in parents and ancestor != os.getpid():
             ancestor = parents[ancestor]
-        total += seconds if ancestor == os.getpid() and pid != os.getpid() else 0.0
-    return total
+        if ancestor == os.getpid() and pid != os.getpid():
+            total += seconds
+            services += 0.0 if _is_worker(pid) else seconds
+    return total, services
 
 
-def spent() -> float:
-    """Processor seconds of this process and of all it has started, whether they have ended or not."""
+def _is_worker(pid: int) -> bool:
+    """A process that does runs, and no service of Ray's."""
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return True
+    return command.startswith(b"ray::") or b"/ray/" not in command
+
+
+def spent() -> Spent:
+    """Processor seconds of this process and of all it has started, ended or not; and the part of Ray's services."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + ended.ru_utime + ended.ru_stime + descendants()
+    total, services = descendants()
+    return np.array([time.process_time() + ended.ru_utime + ended.ru_stime + total, services])
 
 
-def alone(prepared: Preparation) -> float:
+def alone(prepared: Preparation) -> Spent:
     """Processor seconds of all runs, without any engine."""
     began = spent()
     for place, name in enumerate(prepared.names):
@@ -81,7 +98,7 @@ def alone(prepared: Preparation) -> float:
     return spent() - began
 
 
-def by(engine: Engine, prepared: Preparation) -> float:
+def by(engine: Engine, prepared: Preparation) -> Spent:
     """Processor seconds of all runs done by an engine."""
     began = spent()
     tasks = [(name, prepared.spec_at(place)) for place, name in enumerate(prepared.names)]
@@ -104,14 +121,17 @@ def main() -> None:
     alone(story(1))
     for engine in engines.values():
         by(engine, story(WARM_UP))
-    used: dict[str, float] = dict.fromkeys(("alone", *engines), 0.0)
+    used = {name: np.zeros(2) for name in ("alone", *engines)}
     for _ in range(arguments.rounds):  # in turns, as other work on the machine slows all of them down
         used["alone"] += alone(prepared)
         for name, engine in engines.items():
             used[name] += by(engine, prepared)
     runs = arguments.runs * arguments.rounds
-    for name, seconds in used.items():
-        print(f"{name:6} {seconds / runs:6.3f} s for each of {runs} runs, {seconds / used['alone'] - 1:+.1%}")
+    least = used["alone"][0] - used["alone"][1]
+    for name, (seconds, services) in used.items():
+        work = seconds - services
+        print(f"{name:6} {work / runs:6.3f} s for each of {runs} runs, {work / least - 1:+.1%}", end="")
+        print(f"; {services / runs:.3f} s of Ray's services meanwhile" if services else "")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ again whose machine is gone. Ray is imported when the engine is made.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Generator, Iterable
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,6 +22,8 @@ from bayplan.analysis.sweeping.runs import RunOutcome, RunSpec, Story, do_run
 RETRIES = 5
 #: Runs under way for each CPU of the cluster: one more than it can do, so that none of them waits for the driver.
 UNDER_WAY = 2
+_CLIENT = "ray://"
+_ANSWERS_WITHIN_S = 10.0
 
 
 class RayMissingError(ImportError):
@@ -37,6 +40,8 @@ class RayEngine:
         """Raises RayMissingError, and OSError if nobody answers at the address."""
         if find_spec("ray") is None:
             raise RayMissingError
+        if address is not None:
+            check_answers(address)
         self._ray: Any = import_module("ray")
         if not self._ray.is_initialized():
             try:
@@ -72,6 +77,18 @@ class RayEngine:
         except self._ray.exceptions.RayError as error:
             return RunOutcome(name, error=f"lost by Ray: {type(error).__name__}")
         return outcome
+
+
+def check_answers(address: str) -> None:
+    """Raises OSError if nobody listens at HOST:PORT, which Ray itself tries for minutes. Other addresses are Ray's."""
+    host, _, port = address.removeprefix(_CLIENT).rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), _ANSWERS_WITHIN_S).close()
+    except (OSError, OverflowError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise OSError(f"no Ray cluster at {address}: {said}") from error
 
 
 #: In a worker: the story that it has read last, by its reference.

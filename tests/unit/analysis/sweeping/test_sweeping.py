@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import socket
 import sys
 import time
 from collections import Counter
@@ -20,7 +21,7 @@ from tests.unit.analysis.sweeping.stories import MOST, story_cluster, urgent
 
 import bayplan
 from bayplan.analysis.sweeping.local_engine import LocalEngine, Task
-from bayplan.analysis.sweeping.ray_engine import RayMissingError
+from bayplan.analysis.sweeping.ray_engine import RayMissingError, check_answers
 from bayplan.analysis.sweeping.runs import RunOutcome, Story, do_run
 from bayplan.analysis.sweeping.sweep_result import SweepResult
 
@@ -166,6 +167,19 @@ def test_an_engine_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(RayMissingError, match=r"engine ray needs Ray: pip install 'bayplan\[ray\]'"):
         swept(engine="ray")
+
+
+def test_nobody_at_the_address_of_a_ray_cluster() -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+        with pytest.raises(OSError, match=f"no Ray cluster at .*:{port}: Connection refused"):
+            check_answers(f"127.0.0.1:{port}")
+        listening.listen()
+        check_answers(f"ray://127.0.0.1:{port}")
+    with pytest.raises(OSError, match=r"no Ray cluster at .*:99999"):
+        check_answers("127.0.0.1:99999")
+    check_answers("auto")  # for Ray to find
 
 
 def test_pandas_gets_the_table(whole: SweepResult) -> None:
