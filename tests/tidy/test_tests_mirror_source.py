@@ -19,6 +19,7 @@ THEMES = {
     "apiserver/patching/test_recorded.py": "patches and owners of fields against recorded writes to a real API server",
     "cli/test_hostile_input.py": "what other people's files say, in the answers of all commands",
     "cli/test_screens.py": "answers of all commands on a large cluster: how high and how wide they are",
+    "core/groups/test_bad_input.py": "groups that cannot work as they are, through a whole scheduler",
     "core/groups/test_group_claims.py": "resource claims that members of a group share, through a whole scheduler",
     "core/groups/test_complete_wakeups.py": "gaps of upstream with groups, and their cures, through a whole scheduler",
     "core/plugins/test_device_configuration.py": "what drivers are told about devices (dynamic_resources)",
