@@ -124,4 +124,3 @@ def check_scores(plugin: Any, state: Any, view: View, expected: dict[int, int]) 
             assert {row: scores.item(row) for row in expected} == expected
     for row, score in expected.items():
         assert plugin.score(state, view, row_array([row])).tolist() == [score]
-        assert plugin.score_one(state, view, row) == score

@@ -29,7 +29,7 @@ from bayplan.core.decision import Choice, Unschedulable
 from bayplan.core.plugins.pod_topology_spread import grouping as spread_grouping
 from bayplan.core.plugins.pod_topology_spread import scoring as spread_scoring
 from bayplan.core.preemption import candidates
-from bayplan.core.reuse import board, scales
+from bayplan.core.reuse import scales
 
 QUICK = examples(50, deadline=None, report_multiple_bugs=False)
 
@@ -161,7 +161,6 @@ def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> Non
     """The same with blocks of two nodes, array code for every number of rows, no table of scores, shared domains."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(ranking, "BLOCK_BITS", 1)
-        patched.setattr(board, "FEW_ROWS", 0)
         patched.setattr(scales, "TABLE_LENGTH_MAX", 0)
         patched.setattr(spread_scoring, "FEW_HELD", 0)
         patched.setattr(spread_grouping, "NODES_PER_GROUP", 0)

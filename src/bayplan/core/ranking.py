@@ -52,12 +52,6 @@ class Ranking:
         self.values = lengthened(self.values, count, value)
         self.bounds = lengthened(self.bounds, ((count - 1) >> BLOCK_BITS) + 1, value)
 
-    def put(self, row: int, value: int) -> None:
-        self.values[row] = value
-        block = row >> BLOCK_BITS
-        if value > self.bounds.item(block):
-            self.bounds[block] = value
-
     def put_all(self, rows: RowArray, values: IntArray) -> None:
         """Of a row that comes several times the value must be the same each time."""
         if loops.compiled is not None:

@@ -27,10 +27,7 @@ def test_the_best_is_that_of_all(changes: list[list[tuple[int, int]]]) -> None:
         for change in changes:
             new = {row: value * 100 + row for row, value in change}
             values[list(new)] = list(new.values())
-            if len(new) == 1:
-                ranked.put(*next(iter(new.items())))
-            else:
-                ranked.put_all(row_array(list(new)), np.array(list(new.values())))
+            ranked.put_all(row_array(list(new)), np.array(list(new.values())))
             assert ranked.best() == values.argmax()
             assert ranked.values.tolist() == values.tolist()
             for lowest in (-1_000, 0, int(values.max()), 1_000):
@@ -43,4 +40,4 @@ def test_the_best_of_a_million_is_found_in_one_block() -> None:
     ranked.values[-1] = 1 << 30
     for row in range(50):
         assert ranked.best() == row
-        ranked.put(row, -row)
+        ranked.put_all(row_array([row]), np.array([-row]))

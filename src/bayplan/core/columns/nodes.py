@@ -122,8 +122,6 @@ class NodeTable(ColumnTable):
         self.versions: list[int] = []
         self._last_version = 0
         self._versions_before: dict[int, int] | None = None  # during a trial: of rows that changed in it
-        #: During a trial: rows with a higher version are not what they will be after it.
-        self.trial_version: int | None = None
         self.order_version = 0  # grows whenever a node comes or goes
         self.ranks = NameRanks(self.rows_by_name)
 
@@ -198,13 +196,12 @@ class NodeTable(ColumnTable):
         """What is done in here is undone before the end, by others; logs and versions follow."""
         logs = (self.spec_changes, self.usage_changes, self.importance_changes)
         positions = [log.position for log in logs]
-        self.trial_version = self._last_version
         before: dict[int, int] = {}
         self._versions_before = before
         try:
             yield
         finally:
-            self.trial_version = self._versions_before = None
+            self._versions_before = None
             for row, version in before.items():
                 if row < len(self.versions):
                     self.versions[row] = version

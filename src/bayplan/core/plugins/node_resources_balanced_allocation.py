@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, loops, row_array
+from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, loops
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
 from bayplan.core.framework.contract import (
@@ -81,24 +81,6 @@ class NodeResourcesBalancedAllocation:
             count_devices(state.devices, view, rows, capacities, taken)
         with_pod = [amount + entry.request for amount, entry in zip(taken, state.resources, strict=True)]
         return _scores_by_what_is_offered(np.array(capacities), np.array(with_pod), np.array(taken))
-
-    def score_one(self, state: BalanceState, view: View, row: int) -> int:
-        """A resource that the node has none of does not count."""
-        if state.devices:
-            return self.score(state, view, row_array([row])).item()
-        allocatable, requested = view.nodes.allocatable, view.usage.requested
-        after, before = [], []
-        for resource, request, _ in state.resources:
-            # Upstream makes floats of both numbers before it divides; ints would be divided exactly.
-            capacity, used = float(allocatable.item(row, resource)), requested.item(row, resource)
-            if capacity:
-                share, rest = float(used + request) / capacity, float(used) / capacity
-                after.append(share if share < 1.0 else 1.0)
-                before.append(rest if rest < 1.0 else 1.0)
-        if len(after) < 2:
-            return UNCHANGED_SCORE
-        score: int = improvement(int(evenness(after)), int(evenness(before)))
-        return score
 
     def score_rule(self, state: BalanceState) -> loops.Rule | None:
         if state.devices or len(state.resources) > loops.AMOUNTS_MAX:

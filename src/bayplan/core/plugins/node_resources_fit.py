@@ -26,7 +26,6 @@ from bayplan.core.columns import (
     Rows,
     column_at,
     loops,
-    row_array,
 )
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.loops import TOO_MANY_PODS_BIT, UNRESOLVABLE_BIT
@@ -82,13 +81,10 @@ def insufficient(resource: str) -> str:
 
 
 DEMANDS_MAX = 61  # the bits between the two
-_HUNDREDFOLD_IS_TOO_LARGE = 2**63 // MAX_NODE_SCORE + 1
 
 
 #: (rows,) scores of nodes for a resource: what they have, and what would be taken of it.
 Rating: TypeAlias = Callable[[IntArray, IntArray], IntArray]
-#: The score of a single node for a resource: what it has, and what would be taken of it.
-RatingOne: TypeAlias = Callable[[int, int], int]
 
 
 class Demand(NamedTuple):
@@ -143,7 +139,7 @@ class NodeResourcesFit:
         self._gates = gates
         strategy = self.args.scoring_strategy
         self._leaves_out_zeros = strategy.type == REQUESTED_TO_CAPACITY_RATIO
-        self._rating, self._rating_one = _ratings(strategy.type, strategy.shape)
+        self._rating = _rating(strategy.type, strategy.shape)
         self._is_in_loops = strategy.type in (LEAST_ALLOCATED, MOST_ALLOCATED)
         self._prefers_full_nodes = strategy.type == MOST_ALLOCATED
 
@@ -233,23 +229,6 @@ class NodeResourcesFit:
         tables = (nodes.allocatable, usage.requested, usage.nonzero_requested)
         compiled.fit_scores(scores, given, *tables, state.resources, self._prefers_full_nodes)
         return scores
-
-    def score_one(self, state: ScoreState, view: View, row: int) -> int:
-        if state.devices:
-            return self.score(state, view, row_array([row])).item()
-        allocatable, usage = view.nodes.allocatable, view.usage
-        total = weights = 0
-        for resource, request, weight in state.resources:
-            capacity = allocatable.item(row, resource)
-            if not capacity:
-                continue
-            taken = usage.nonzero_requested if resource <= MEMORY else usage.requested
-            score = self._rating_one(capacity, taken.item(row, resource) + request)
-            total += score * weight
-            if score or not self._leaves_out_zeros:
-                weights += weight
-        mean: int = self._mean(total, weights or 1)
-        return mean
 
     def score_placements(
         self,
@@ -376,10 +355,6 @@ def least_allocated(capacities: IntArray, needed: IntArray) -> IntArray:
     return free
 
 
-def least_allocated_one(capacity: int, needed: int) -> int:
-    return _percentage(capacity - needed, capacity) if needed < capacity else 0
-
-
 def most_allocated(capacities: IntArray, needed: IntArray) -> IntArray:
     """The percentage that would be in use. Supposed minima can make it look like more than there is."""
     scores = np.minimum(needed, capacities)
@@ -388,35 +363,15 @@ def most_allocated(capacities: IntArray, needed: IntArray) -> IntArray:
     return used
 
 
-def most_allocated_one(capacity: int, needed: int) -> int:
-    return _percentage(min(needed, capacity), capacity)
-
-
-def _percentage(part: int, capacity: int) -> int:
-    """With what an int64 makes of a product that is too large for it, as upstream."""
-    if 0 <= part < _HUNDREDFOLD_IS_TOO_LARGE:
-        return part * MAX_NODE_SCORE // capacity
-    product = (part * MAX_NODE_SCORE + 2**63) % 2**64 - 2**63
-    percentage: int = truncated_quotient(product, capacity)
-    return percentage
-
-
 def _known(resources: ResourceVocabulary, name: str) -> int:
     resource = resources.find(name)
     assert resource != ABSENT, f"the tables have no column for {name}"
     return resource
 
 
-def _ratings(strategy: str, shape: Sequence[ShapePoint]) -> tuple[Rating, RatingOne]:
-    """For many nodes and for one. After most decisions one node has to be scored again, which is worth a twin."""
+def _rating(strategy: str, shape: Sequence[ShapePoint]) -> Rating:
     if strategy == REQUESTED_TO_CAPACITY_RATIO:
         by_utilization = scores_by_utilization(shape)
-        plain: list[int] = by_utilization.tolist()
-        most = len(plain) - 1  # what has overflowed may be anything
-        return (
-            lambda capacities, needed: by_utilization[np.clip(most_allocated(capacities, needed), 0, most)],
-            lambda capacity, needed: plain[min(max(most_allocated_one(capacity, needed), 0), most)],
-        )
-    if strategy == MOST_ALLOCATED:
-        return most_allocated, most_allocated_one
-    return least_allocated, least_allocated_one
+        most = len(by_utilization) - 1  # what has overflowed may be anything
+        return lambda capacities, needed: by_utilization[np.clip(most_allocated(capacities, needed), 0, most)]
+    return most_allocated if strategy == MOST_ALLOCATED else least_allocated

@@ -11,12 +11,10 @@ here; for its sake nodes that pass the local filters are tried, too. The record 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, distinct, every_row, row_array
-from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import FEW_ROWS, count_verdicts
 from bayplan.core.filtering import PASSED, Filtered, Verdicts
@@ -52,19 +50,6 @@ PUT_OFF_MAX = 1_000
 #: After so many rounds of trying nodes that look cheapest, all that were put off are tried.
 ROUNDS_MAX = 8
 
-#: Answers that are known beside those of the present, at most.
-KNOWN_MAX = 10_000
-
-
-class _Answer(NamedTuple):
-    """What trying a node came to."""
-
-    outcome: int
-    rejected_by: int
-    code: int
-    values: IntArray  # (criteria,)
-    victims: RowArray | None
-
 
 class Candidacy(Follower):
     """What would have to go from each node."""
@@ -86,9 +71,7 @@ class Candidacy(Follower):
         self._few_nodes = few_nodes or FewNodes()
         self._demanding: Sequence[State] | None = None  # states that the demands are good for
         self._demands: Demands | None = None
-        self._versions: list[int] = []  # of the rows, when they were tried; empty until then
-        #: Answers by row and version, of nodes that will be again what they were: see `NodeTable.trial`.
-        self._known: dict[tuple[int, int], _Answer] = {}
+        self._is_tried = False
 
     def epoch(self, view: View) -> Hashable:
         return view.objects.budgets_version
@@ -103,37 +86,12 @@ class Candidacy(Follower):
 
     def try_changed(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
         """Try all rows, or those that have changed. It has followed."""
-        nodes = view.nodes
-        if not self._versions:
-            self._try_again(pod, view, filtered, every_row(nodes.count))
-            self._versions = nodes.versions.copy()
+        if not self._is_tried:
+            self._try_again(pod, view, filtered, every_row(view.nodes.count))
+            self._is_tried = True
         elif len(self._changed):
-            self._view, self._filtered = view, filtered
-            unknown = self._recall(nodes, distinct(self._changed))
-            if len(unknown):
-                self._try_again(pod, view, filtered, unknown)
+            self._try_again(pod, view, filtered, distinct(self._changed))
         self._changed = row_array([])
-
-    def _recall(self, nodes: NodeTable, rows: RowArray) -> RowArray:
-        """Answers for rows that are what they were some time ago; those that are not are returned."""
-        unknown: list[int] = []
-        for row in rows.tolist():
-            before, now = self._versions[row], nodes.versions[row]
-            if before == now:
-                continue
-            is_back_later = nodes.trial_version is not None and before <= nodes.trial_version
-            if is_back_later and self.outcomes.item(row) != PUT_OFF:
-                self._keep(row, before)
-            self._versions[row] = now
-            known = self._known.get((row, now))
-            if known is None:
-                unknown.append(row)
-                continue
-            self._failures = None
-            self._reconsider(row)
-            self._put(row, known)
-            self._reconsider(row)
-        return row_array(unknown)
 
     def _reconsider(self, row: int) -> None:
         """The choice has to be made again if the row has, or had, a part in it."""
@@ -141,22 +99,6 @@ class Candidacy(Follower):
             return
         if self._best is None or tuple(self.values[:, row].tolist()) <= self._best:
             self._tied_rows = None
-
-    def _keep(self, row: int, version: int) -> None:
-        if len(self._known) >= KNOWN_MAX:
-            self._known.clear()
-        outcome, rejected_by, code = self._answer(row)
-        self._known[row, version] = _Answer(
-            outcome, rejected_by, code, self.values[:, row].copy(), self._victims.get(row)
-        )
-
-    def _put(self, row: int, answer: _Answer) -> None:
-        self.outcomes[row] = answer.outcome
-        self.still_failing.rejected_by[row] = answer.rejected_by
-        self.still_failing.codes[row] = answer.code
-        self.values[:, row] = answer.values
-        if answer.victims is not None:
-            self._victims[row] = answer.victims
 
     def try_some(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray, lasting: BoolArray) -> None:
         """Try these rows with filters in play that look beyond a node: most of them each time. It has followed.

@@ -35,11 +35,11 @@ from bayplan.core.snapshot import View
 DEPENDS, DEPENDS_ON_ITSELF = -3, -4
 
 
-class FurtherFilters:
-    """All filters on a pod that fits nowhere, given what the local ones say.
+class Foreseen:
+    """What would have to go from each node for a pod that fits nowhere, with all filters in play.
 
     Takes the outcome of the local filters, the rows that pass them, the states of all filters behind them, and the pods
-    that are nominated to nodes, with those nodes.
+    that are nominated to nodes, with those nodes. `filtered` is what all filters say; `search` does the rest.
     """
 
     def __init__(
@@ -68,14 +68,32 @@ class FurtherFilters:
         self.filtered = replace(local, states=states, verdicts=verdicts, explained={})
 
     def search(self, kept: Candidacy, tried: Callable[[], Candidacy], pod: PodInfo, view: View) -> Foreseen:
-        """The candidates that all filters leave, given those that the local ones do.
+        """Find the candidates that all filters leave, given those that the local ones do.
 
         `tried` gives those of nodes that were tried for pods of the same shape, if there are any.
         """
-        crowded = row_mask(self._crowded, view.nodes.count)
-        return Foreseen(kept, tried, self._outlook(pod.priority, view), crowded, pod, self.filtered, view)
+        self._kept = self._tried = kept  # until nodes have to be tried
+        self._pod, self._view = pod, view
+        self._outlook = outlook = self._look_ahead(pod.priority, view)
+        kept.complete(pod)
+        kept.share_errors(self.filtered)
+        potential = potential_rows(self.filtered, view)
+        outcomes, ahead = kept.outcomes[potential], outlook.rejected_by[potential]
+        self._is_open = _fits(outcomes) & (ahead <= DEPENDS) | (outcomes == NOT_TRIED)
+        self._rows = potential
+        is_candidate = (outcomes == CANDIDATE) & (ahead == PASSED)
+        values, all_kept = kept.values, np.count_nonzero(is_candidate) == np.count_nonzero(kept.outcomes == CANDIDATE)
+        if self._is_open.any():
+            rows = potential[self._is_open]
+            self._tried = tried()
+            self._try(self._tried, rows, ahead[self._is_open] == DEPENDS_ON_ITSELF)
+            is_candidate[self._is_open] = self._tried.outcomes[rows] == CANDIDATE
+            values = values.copy()
+            values[:, rows] = self._tried.values[:, rows]
+        self.tied_rows = cheapest(potential[is_candidate], values, others_are_worst=all_kept)
+        return self
 
-    def _outlook(self, priority: int, view: View) -> Verdicts:
+    def _look_ahead(self, priority: int, view: View) -> Verdicts:
         """(nodes,) what the filters behind the local ones say of each node whichever pods leave it."""
         outlook = self._foresee(self._later_states, priority, view)
         if len(self._crowded):
@@ -100,45 +118,8 @@ class FurtherFilters:
         found.rejected_by[found.codes == OWN_PODS_DECIDE] = DEPENDS_ON_ITSELF
         return found
 
-
-class Foreseen:
-    """What would have to go from each node, with all filters in play.
-
-    `kept` is what would have to go if it were for the local filters alone; `outlook` what the others say whichever pods
-    leave a node. On `crowded` nodes there must be room for nominated pods as well.
-    """
-
-    def __init__(
-        self,
-        kept: Candidacy,
-        tried: Callable[[], Candidacy],
-        outlook: Verdicts,
-        crowded: BoolArray,
-        pod: PodInfo,
-        filtered: Filtered,
-        view: View,
-    ) -> None:
-        self._kept, self._tried, self._outlook, self._crowded = kept, kept, outlook, crowded
-        self._pod, self._filtered, self._view = pod, filtered, view
-        kept.complete(pod)
-        kept.share_errors(filtered)
-        potential = potential_rows(filtered, view)
-        outcomes, ahead = kept.outcomes[potential], outlook.rejected_by[potential]
-        self._is_open = _fits(outcomes) & (ahead <= DEPENDS) | (outcomes == NOT_TRIED)
-        self._rows = potential
-        is_candidate = (outcomes == CANDIDATE) & (ahead == PASSED)
-        values, all_kept = kept.values, np.count_nonzero(is_candidate) == np.count_nonzero(kept.outcomes == CANDIDATE)
-        if self._is_open.any():
-            rows = potential[self._is_open]
-            self._tried = tried()
-            self._try(self._tried, rows, ahead[self._is_open] == DEPENDS_ON_ITSELF)
-            is_candidate[self._is_open] = self._tried.outcomes[rows] == CANDIDATE
-            values = values.copy()
-            values[:, rows] = self._tried.values[:, rows]
-        self.tied_rows = cheapest(potential[is_candidate], values, others_are_worst=all_kept)
-
     def _try(self, tried: Candidacy, rows: RowArray, lasting: BoolArray) -> None:
-        tried.try_some(self._pod, self._view, self._filtered, rows, lasting)
+        tried.try_some(self._pod, self._view, self.filtered, rows, lasting)
 
     def victims_on(self, node_row: int) -> RowArray:
         is_open = self._is_open[np.searchsorted(self._rows, node_row)]
@@ -149,16 +130,16 @@ class Foreseen:
         outcomes, ahead = self._kept.outcomes[rows], self._outlook.rejected_by[rows]
         fails = outcomes == STILL_FAILING
         # With nominated pods about a node fails in two worlds, of which one has the last word: that is not kept.
-        in_two_worlds = fails & self._crowded[rows] & (ahead != PASSED)
+        in_two_worlds = fails & row_mask(self._crowded, self._view.nodes.count)[rows] & (ahead != PASSED)
         overruled = _fits(outcomes) & (ahead != PASSED)
         for position, code, count in count_verdicts(self._outlook, rows[overruled]):
-            yield self._filtered.explain(self._view, position, code), count
-        yield from self._kept.failures_on(rows[~overruled & ~in_two_worlds], self._filtered, self._view)
-        yield from self._tried.failures_on(self._rows[self._is_open], self._filtered, self._view)
+            yield self.filtered.explain(self._view, position, code), count
+        yield from self._kept.failures_on(rows[~overruled & ~in_two_worlds], self.filtered, self._view)
+        yield from self._tried.failures_on(self._rows[self._is_open], self.filtered, self._view)
         if in_two_worlds.any():
             tried, again = Candidacy(self._view), rows[in_two_worlds]
             self._try(tried, again, np.zeros(len(again), dtype=np.bool_))
-            yield from tried.failures_on(again, self._filtered, self._view)
+            yield from tried.failures_on(again, self.filtered, self._view)
 
 
 def _fits(outcomes: NDArray[np.int8]) -> BoolArray:

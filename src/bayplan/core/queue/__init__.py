@@ -34,10 +34,10 @@ from bayplan.core.framework.requeue import POD_APPEARED, POD_GONE, ActionType, C
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PLACES, PodState
 from bayplan.core.queue import figures as labels
-from bayplan.core.queue.backoff import Backoff, GroupBackoff
+from bayplan.core.queue.backoff import Backoff
 from bayplan.core.queue.changes import pod_changes
 from bayplan.core.queue.figures import Figures
-from bayplan.core.queue.group_queue import GroupQueue
+from bayplan.core.queue.group_queue import GroupBackoff, GroupQueue
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, judge
 from bayplan.core.queue.in_flight import InFlight, InFlightEvent
 from bayplan.core.queue.nominations import Mirror, Nominations

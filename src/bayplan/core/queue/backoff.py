@@ -11,11 +11,9 @@ Upstream: backend/queue/backoff_queue.go (v1.36, v1.37).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import sqrt
 from typing import Generic
 
 from bayplan.core.queue.pod_heap import Item, PodHeap, SortKey
-from bayplan.core.queue.queued_group import QueuedGroup
 from bayplan.model.time_units import SECOND
 
 #: Before any time there is: a pod that never failed does not back off.
@@ -116,16 +114,3 @@ class Backoff(Generic[Item]):
 
     def _longest_for(self, queued: Item) -> int:  # noqa: ARG002
         return self._max_ns
-
-
-class GroupBackoff(Backoff[QueuedGroup]):
-    """Groups, whose longest penalty grows with the root of the number of their members.
-
-    Nobody is blamed for the failure of a group, so that it counts as failed by error and is not popped early.
-    """
-
-    def holds_off(self, queued: QueuedGroup, now: int) -> bool:
-        return self._ends_at(queued) >= self._aligned(now)
-
-    def _longest_for(self, queued: QueuedGroup) -> int:
-        return int(self._max_ns * sqrt(len(queued.members)))

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
+from math import sqrt
 from typing import Final
 
 from bayplan.core.framework.requeue import POD_APPEARED, ClusterEvent
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PLACES, PodState
 from bayplan.core.queue import figures as labels
-from bayplan.core.queue.backoff import GroupBackoff
+from bayplan.core.queue.backoff import Backoff
 from bayplan.core.queue.figures import Figures
 from bayplan.core.queue.gangs import may_gang_enter
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, judge
@@ -33,6 +34,19 @@ _INCOMPLETE = PodState.INCOMPLETE
 #: The place of a group, as the wake-up that would bring it there.
 _STRATEGIES: Final = {_ACTIVE: Strategy.IMMEDIATELY, _BACKOFF: Strategy.AFTER_BACKOFF, _GATED: Strategy.SKIP}
 _POD_ADDED = POD_APPEARED.label
+
+
+class GroupBackoff(Backoff[QueuedGroup]):
+    """Groups, whose longest penalty grows with the root of the number of their members.
+
+    Nobody is blamed for the failure of a group, so that it counts as failed by error and is not popped early.
+    """
+
+    def holds_off(self, queued: QueuedGroup, now: int) -> bool:
+        return self._ends_at(queued) >= self._aligned(now)
+
+    def _longest_for(self, queued: QueuedGroup) -> int:
+        return int(self._max_ns * sqrt(len(queued.members)))
 
 
 class GroupQueue:

@@ -23,8 +23,8 @@ from bayplan.core.framework.contract import (
     FilterPlugin,
     State,
 )
-from bayplan.core.framework.profile import OneRow, Profile
-from bayplan.core.reuse.node_board import NodeBoard, Plain, following_scorers, sum_of_scores, weighted_one
+from bayplan.core.framework.profile import Profile
+from bayplan.core.reuse.node_board import NodeBoard, Plain, following_scorers, sum_of_scores
 from bayplan.core.snapshot import View
 
 #: In a ranking: the node is not feasible. Any real value is larger.
@@ -49,7 +49,6 @@ class Moving(NamedTuple):
 
     position: int  # among the filters of the profile
     plugin: FilterPlugin
-    filter_one: OneRow
     state: State
 
 
@@ -81,7 +80,7 @@ class Appraisal:
     def __init__(self, profile: Profile, pod: PodInfo, view: View, states: Sequence[State]) -> None:
         filters, first = profile.local_filters, profile.lasting_filter_count
         self.moving = [
-            Moving(position, filters[position], profile.one_row_filters[filters[position].name], states[position])
+            Moving(position, filters[position], states[position])
             for position in range(first, len(filters))
             if states[position] is not SKIP
         ]
@@ -136,20 +135,10 @@ class Appraisal:
         )
         return revised
 
-    def of_one(self, view: View, node_board: NodeBoard, row: int, name_ranks: IntArray) -> int:
-        """The value of a row that is not settled."""
-        for _, _, filter_one, state in self.moving:
-            if filter_one(state, view, row):
-                return NOT_FEASIBLE
-        total = 0 if node_board.lasting is None else node_board.lasting.item(row)
-        for entry in self._following:
-            total += weighted_one(entry, view, row)
-        return total * RANKS - name_ranks.item(row)
-
     def fails_in(self, world: View, rows: RowArray) -> BoolArray | None:
         """(rows,) True where a local filter that follows usage rejects the row under `world.usage`; None: nowhere."""
         failed: BoolArray | None = None
-        for _, plugin, _, state in self.moving:
+        for _, plugin, state in self.moving:
             codes = plugin.filter(state, world, rows)
             if np.count_nonzero(codes):
                 failed = codes != 0 if failed is None else failed | (codes != 0)
@@ -162,14 +151,6 @@ class Appraisal:
     def outline(self, view: View, asked: Sequence[str]) -> Outline | None:
         """For pods that ask for other amounts of the same resources; None if plugins have to be asked."""
         return None if self._steps is None else outline_of(self._steps, view.nodes.resources.values, asked)
-
-    def failure_of(self, view: View, row: int) -> tuple[int, int]:
-        """The position of the filter that rejects the row, and its code."""
-        for position, _, filter_one, state in self.moving:
-            code = filter_one(state, view, row)
-            if code:
-                return position, code
-        raise AssertionError("no filter rejects the row")
 
     def _ask_about(self, view: View, node_board: NodeBoard, rows: RowArray) -> Appraised:
         rejected = self._rejected(view, node_board, rows)

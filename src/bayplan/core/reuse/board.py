@@ -26,11 +26,6 @@ from bayplan.core.reuse.node_board import NodeBoard, NothingToReuse, local_state
 from bayplan.core.reuse.scales import Scale
 from bayplan.core.snapshot import View
 
-#: Up to so many changed rows are gone through one by one, which costs less than array code for so few.
-FEW_ROWS = 8
-#: Among so many changes the same few rows may be named again and again.
-FEW_CHANGES = 64
-
 
 def board_for(profile: Profile, pod: PodInfo, view: View, node_board: NodeBoard) -> Board | NothingToReuse:
     """What is known of pods with that one's signature, on top of what node objects say. The pod names no node."""
@@ -97,9 +92,6 @@ class Board(Follower):
                 self._take_revised(view, rows, *revised)
             if self._scales and ranking is not None:
                 self._put_all(rows, self._order.take(rows))
-        elif len(rows) <= FEW_CHANGES and len(few := set(rows.tolist())) <= FEW_ROWS:
-            for row in few:
-                self._refresh_one(view, row)
         else:
             self._refresh_all(view, rows)
         return True
@@ -214,10 +206,7 @@ class Board(Follower):
             self.passed_count += more_passed
             self._feasible_rows = None
         self.version += verdicts_changed > 0
-        if undecided and len(rows) == 1:
-            row = rows.item()
-            self._take_one(row, *self._appraisal.failure_of(view, row), passed=False)
-        elif undecided:
+        if undecided:
             self._take_rejected(view, rows[~(self.passed[rows] | self.node_board.settled[rows])])
 
     def _refresh_all(self, view: View, rows: RowArray) -> None:
@@ -229,38 +218,6 @@ class Board(Follower):
         self._take(rows[settled], self.node_board.verdicts.at(rows[settled]))
         self._take_rejected(view, rows[~(passed | settled)])
         self._put_all(rows, order)
-
-    def _refresh_one(self, view: View, row: int) -> None:
-        """A single row, by far the most frequent case where plugins have to be asked."""
-        settled = self.node_board.settled.item(row)
-        value = NOT_FEASIBLE if settled else self._appraisal.of_one(view, self.node_board, row, self._ranks)
-        if settled:
-            self._take_one(row, *self.node_board.verdicts.item(row), passed=False)
-        elif value == NOT_FEASIBLE:
-            self._take_one(row, *self._appraisal.failure_of(view, row), passed=False)
-        elif not self.passed.item(row):  # else its verdict is what it was
-            self._take_one(row, PASSED, 0, passed=True)
-        if value != NOT_FEASIBLE or self._order.item(row) != NOT_FEASIBLE:
-            self._put(row, value)
-
-    def _put(self, row: int, value: int) -> None:
-        """Put a row where it belongs by the scores that are not normalised."""
-        ranking = self._ranking
-        if ranking is not None and not self._scales:
-            ranking.put(row, value)
-            return
-        self._order[row] = value
-        if ranking is None:
-            return
-        self._ranking = None  # unless all other rows may stay where they are
-        passes = value != NOT_FEASIBLE
-        for position, scale in enumerate(self._scales):
-            if not scale.holds_one(row, passes=passes) and not self._replace_scale(position):
-                return
-            if passes:
-                value += self._scales[position].weighted_one(row)
-        ranking.put(row, value)
-        self._ranking = ranking
 
     def _put_all(self, rows: RowArray, values: IntArray) -> None:
         """Put rows where they belong; it is known which pass."""
@@ -318,17 +275,6 @@ class Board(Follower):
         if np.count_nonzero(self.passed[rows]):
             self.passed[rows] = False
             self.passed_count = int(np.count_nonzero(self.passed))
-            self._feasible_rows = None
-
-    def _take_one(self, row: int, rejected_by: int, code: int, *, passed: bool) -> None:
-        known = self.verdicts
-        if known.rejected_by.item(row) != rejected_by or known.codes.item(row) != code:
-            known.rejected_by[row] = rejected_by
-            known.codes[row] = code
-            self.version += 1
-        if passed != self.passed.item(row):
-            self.passed[row] = passed
-            self.passed_count += 1 if passed else -1
             self._feasible_rows = None
 
 

@@ -5,20 +5,19 @@ Takes a board and what the filters behind the local ones say; gives the choice, 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
-from bayplan.core.columns import RowArray, distinct
+from bayplan.core.columns import RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt, choice_of, nothing_fits
 from bayplan.core.decision import Choice
 from bayplan.core.diagnosis import Diagnosis, diagnose
-from bayplan.core.filtering import Filtered, Verdicts, WhatIfWorlds, take_failures
+from bayplan.core.filtering import Filtered
 from bayplan.core.following import followed
-from bayplan.core.framework.contract import State
+from bayplan.core.framework.contract import SKIP, State
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.few_nodes import FewNodes
-from bayplan.core.preemption.foresight import Foreseen, FurtherFilters
+from bayplan.core.preemption.foresight import Foreseen
 from bayplan.core.preemption.post_filter import Search, run_post_filters
 from bayplan.core.reuse.board import Board
 from bayplan.core.snapshot import View
@@ -39,7 +38,10 @@ def preempt(
     profile = board.profile
     if profile.preemption is not None or not profile.shares_post_filters:
         return choice_of(attempt(profile, pod, view), view)
-    local = board.filtered if nominated is None else _filtered_with(board.filtered, view, nominated)
+    local, none_passes = board.filtered, row_array([])
+    if nominated is not None:
+        all_skip = [SKIP] * len(profile.later_filters)
+        local = Foreseen(board.filtered, none_passes, all_skip, view, nominated).filtered
 
     def search_locally(*_: object) -> Candidacy:
         candidacy = _candidacy(board, few_nodes, pod, view, local)
@@ -48,13 +50,13 @@ def preempt(
 
     if later_states is None:
         return _look_for_victims(board, pod, view, local, search_locally)
-    further = FurtherFilters(board.filtered, board.feasible_rows, later_states, view, nominated)
+    foreseen = Foreseen(board.filtered, board.feasible_rows, later_states, view, nominated)
 
     def search(*_: object) -> Foreseen:
         tried = partial(_tried_for, board, few_nodes, pod, view)
-        return further.search(_candidacy(board, few_nodes, pod, view, local), tried, pod, view)
+        return foreseen.search(_candidacy(board, few_nodes, pod, view, local), tried, pod, view)
 
-    return _look_for_victims(board, pod, view, further.filtered, search)
+    return _look_for_victims(board, pod, view, foreseen.filtered, search)
 
 
 def _look_for_victims(board: Board, pod: PodInfo, view: View, filtered: Filtered, search: Search) -> Choice:
@@ -68,16 +70,6 @@ def _look_for_victims(board: Board, pod: PodInfo, view: View, filtered: Filtered
         return of_nodes._replace(message=f"{of_nodes.message} {said}") if said else of_nodes
 
     return nothing_fits(result, view, explain)
-
-
-def _filtered_with(plain: Filtered, view: View, nominated: tuple[RowArray, RowArray]) -> Filtered:
-    """What the local filters say where nodes must have room for the nominated pods as well."""
-    verdicts = Verdicts(plain.verdicts.rejected_by.copy(), plain.verdicts.codes.copy())
-    full = WhatIfWorlds(plain.plugins, plain.states, view)
-    full.shift(*nominated, +1)
-    crowded = distinct(nominated[1])
-    take_failures(verdicts, crowded, full.filter(crowded))
-    return replace(plain, verdicts=verdicts)
 
 
 def _candidacy(board: Board, few_nodes: FewNodes, pod: PodInfo, view: View, filtered: Filtered) -> Candidacy:

@@ -108,15 +108,6 @@ class Scale:
         raw = self.scaled.raw[rows]
         return bool(raw.min() == self._low and raw.max() == self._high)
 
-    def holds_one(self, row: int, *, passes: bool) -> bool:
-        """Whether it is still right after this row has changed, which is feasible now or is not."""
-        if not passes:
-            return row not in (self._low_row, self._high_row)
-        raw = self.scaled.raw.item(row)
-        if (row == self._low_row and raw != self._low) or (row == self._high_row and raw != self._high):
-            return False
-        return self._low <= raw <= self._high
-
     def weighted_if_it_holds(self, rows: RowArray, passed: BoolArray) -> IntArray | None:
         """(rows,) scores after these rows have changed, None when it is no longer right. Raises CycleError.
 
@@ -142,11 +133,6 @@ class Scale:
         """(rows,) scores for raw ones."""
         table = self._by_raw_score()
         return table.take(raw, mode="clip") if table is not None else self._normalized(raw.clip(self._low, self._high))
-
-    def weighted_one(self, row: int) -> int:
-        raw = self.scaled.raw.item(row)
-        table = self._by_raw_score()
-        return table.item(raw) if table is not None else self._normalized(np.array([raw])).item()
 
     def _by_raw_score(self) -> IntArray | None:
         """(raw scores,) what each comes to, from the lowest to the highest; None where some are negative or large."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.support.caches import cache_of, raw_and_normal_scores, verdicts
 
-from bayplan.core.columns import ALL_ROWS
+from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import (
     LEAST_ALLOCATED,
@@ -332,7 +332,7 @@ def test_a_hundredfold_may_be_too_large_for_an_int64(kind: str, memory: str) -> 
     expected = in_go(cpu + 2 * in_go(rest * 100, capacity), 3)
     view = cache.view()
     state = plugin.pre_score(cache.info(wanted), view, np.arange(2))
-    assert plugin.score(state, view, ALL_ROWS)[0] == plugin.score_one(state, view, 0) == expected
+    assert plugin.score(state, view, ALL_ROWS)[0] == plugin.score(state, view, row_array([0]))[0] == expected
 
 
 @pytest.mark.parametrize(("each", "expected"), [(72 * 10**17, 100), (8 * 10**18, 0), (91 * 10**17, 0)])
@@ -343,7 +343,7 @@ def test_what_pods_use_may_be_too_large_for_an_int64(each: int, expected: int) -
     cache = cache_of(node("n").capacity(memory="16Gi").obj(), *users)
     view = cache.view()
     state = plugin.pre_score(cache.info(pod("p").memory("1").obj()), view, np.arange(1))
-    assert plugin.score(state, view, ALL_ROWS)[0] == plugin.score_one(state, view, 0) == expected
+    assert plugin.score(state, view, ALL_ROWS)[0] == plugin.score(state, view, row_array([0]))[0] == expected
 
 
 def test_ratio_leaves_out_zeros_beside_nodes_that_lack_a_resource() -> None:

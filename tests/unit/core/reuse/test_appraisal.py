@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,14 +11,16 @@ from tests.support.caches import cache_of
 from tests.support.preemption_attempts import default_profile
 
 from bayplan.core.cache import Cache
-from bayplan.core.columns import every_row, loops, row_array
+from bayplan.core.columns import IntArray, RowArray, every_row, loops, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
 from bayplan.core.reuse.appraisal import NOT_FEASIBLE, RANKS, Appraisal, appraised_by, total_of
 from bayplan.core.reuse.node_board import NodeBoard, Plain, local_states, node_board_for
+from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
@@ -56,6 +59,17 @@ def appraisal_of(cache: Cache, info: PodInfo, profile: Profile = PROFILE) -> tup
     return Appraisal(profile, info, view, states), node_board
 
 
+class OutOfRange:
+    name = "OutOfRange"
+
+    def score(self, state: object, view: View, rows: RowArray) -> IntArray:
+        return np.full(len(rows), 101)
+
+
+def value_of(appraisal: Appraisal, cache: Cache, node_board: NodeBoard, row: int) -> int:
+    return appraisal.of_rows(cache.view(), node_board, row_array([row]))[0].item()
+
+
 def asked_one_by_one(cache: Cache, info: PodInfo, row: int) -> int | None:
     """The total, from what each plugin says of the row by itself; None if one rejects it."""
     found = attempt(PROFILE, info, cache.view())
@@ -79,7 +93,7 @@ def test_all_rows_some_rows_and_one_row(kind: str) -> None:
     some = row_array([3, 0, 3])
     assert appraisal.of_rows(cache.view(), node_board, some)[0].tolist() == values[some].tolist()
     for row in np.flatnonzero(~node_board.settled).tolist():
-        assert appraisal.of_one(cache.view(), node_board, row, cache.nodes.name_ranks()) == values[row]
+        assert value_of(appraisal, cache, node_board, row) == values[row]
 
 
 def test_of_equal_totals_the_smallest_name_has_the_highest_value() -> None:
@@ -90,25 +104,17 @@ def test_of_equal_totals_the_smallest_name_has_the_highest_value() -> None:
     assert sorted("cab", key=dict(zip("cab", values, strict=True)).__getitem__) == ["c", "b", "a"]
 
 
-def test_who_rejects_a_row_and_why() -> None:
-    cache = cache_of(*NODES)
-    appraisal, _ = appraisal_of(cache, cache.info(pod("p").cpu(3).obj()))
-    position, code = appraisal.failure_of(cache.view(), cache.nodes.rows_by_name["d"])
-    assert PROFILE.filter[position].name == "NodeResourcesFit"
-    assert code != 0
-
-
 def test_what_changes_is_seen() -> None:
     cache = cache_of(*NODES)
     info = cache.info(pod("p").cpu(3).obj())
     appraisal, node_board = appraisal_of(cache, info)
     row = cache.nodes.rows_by_name["e"]
-    before = appraisal.of_one(cache.view(), node_board, row, cache.nodes.name_ranks())
+    before = value_of(appraisal, cache, node_board, row)
     cache.add_pod(pod("more").cpu(1).memory("1Gi").running("e").obj())
-    after = appraisal.of_one(cache.view(), node_board, row, cache.nodes.name_ranks())
+    after = value_of(appraisal, cache, node_board, row)
     assert after < before - RANKS // 2
     cache.add_pod(pod("most").cpu(5).running("e").obj())
-    assert appraisal.of_one(cache.view(), node_board, row, cache.nodes.name_ranks()) == NOT_FEASIBLE
+    assert value_of(appraisal, cache, node_board, row) == NOT_FEASIBLE
 
 
 def test_a_score_out_of_range_is_an_error() -> None:
@@ -117,9 +123,10 @@ def test_a_score_out_of_range_is_an_error() -> None:
     appraisal, node_board = appraisal_of(cache, info)
     appraisal._steps = None  # as where a plugin has no compiled rule
     (scorer, state), *others = appraisal._following
-    appraisal._following = [Plain(scorer._replace(score_one=lambda *_: 101), state), *others]
+    plugin: Any = OutOfRange()
+    appraisal._following = [Plain(scorer._replace(plugin=plugin, stays_in_range=False), state), *others]
     with pytest.raises(CycleError, match="invalid score 101"):
-        appraisal.of_one(cache.view(), node_board, 0, cache.nodes.name_ranks())
+        value_of(appraisal, cache, node_board, 0)
 
 
 #: Ask for nothing but amounts, more than nothing, and each container for all that has a default.
@@ -168,6 +175,6 @@ def test_plugins_that_promise_nothing_leave_no_outline() -> None:
     assert PROFILE.follows_requests
     fit = PROFILE.filter[[plugin.name for plugin in PROFILE.filter].index("NodeResourcesFit")]
     assert isinstance(fit, NodeResourcesFit)
-    silent = type("Silent", (NodeResourcesFit,), {"follows_requests": False})()
+    silent = type("Silent", (NodeResourcesFit,), {"follows_requests": False})(gates=DEFAULT_GATES)
     filters = tuple(silent if plugin is fit else plugin for plugin in PROFILE.filter)
     assert not replace(PROFILE, filter=filters).follows_requests

@@ -59,7 +59,6 @@ def test_it_holds_while_both_ends_do(row: int, raw: int, passes: bool, holds: bo
     scale.scaled.raw[row] = raw
     scale.scaled.floor, scale.scaled.ceiling = min(scale.scaled.floor, raw), max(scale.scaled.ceiling, raw)
     passed[row] = passes
-    assert scale.holds_one(row, passes=passes) == holds
     rows = row_array([row, 5])
     found = scale.weighted_if_it_holds(rows, passed)
     assert (found is not None) == holds
@@ -76,7 +75,6 @@ def test_scores_are_those_of_all_feasible_nodes(
     rows = np.flatnonzero(mask)
     expected = (2 * Between().normalize(None, np.array(raw)[rows], rows)).tolist()
     assert scale.weighted(rows).tolist() == expected
-    assert [scale.weighted_one(row) for row in rows.tolist()] == expected
     assert scale.weighted(rows[1:3]).tolist() == expected[1:3]
 
 
@@ -89,4 +87,4 @@ def test_a_score_out_of_range_ends_the_attempt() -> None:
     scale, _ = scale_of(RAW, ALL)
     scale.scaled.normalizer.normalize = lambda state, scores, rows: scores * 100  # type: ignore[method-assign]
     with pytest.raises(CycleError, match="returns an invalid score"):
-        scale.weighted_one(1)
+        scale.weighted(row_array([1]))
