@@ -46,12 +46,14 @@ class Asker:
     """Asks about the files in a folder."""
 
     folder: Path
+    gates: str = ""
 
     def ask(self, question: str, *options: str) -> Answer:
         """The question is a command line; it is about the dump unless it names files with -f."""
         words = [str(path) if (path := self.folder / word).is_file() else word for word in shlex.split(question)]
         if "-f" not in words:
             words += ["-f", str(self.folder / DUMP)]
+        words += ["--feature-gates", self.gates] if self.gates else []
         text, notes = io.StringIO(), io.StringIO()
         with redirect_stdout(text), redirect_stderr(notes):
             code = run([*words, *options])

@@ -16,6 +16,7 @@ _API_VERSIONS = {
     "PriorityClass": "scheduling.k8s.io/v1",
     "StorageClass": "storage.k8s.io/v1",
     "PodDisruptionBudget": "policy/v1",
+    "PodGroup": "scheduling.k8s.io/v1beta1",
 }
 _GLOBAL = frozenset({"Node", "PriorityClass", "StorageClass", "PersistentVolume", "ResourceSlice", "DeviceClass"})
 

@@ -55,11 +55,12 @@ class Question:
     kinds: str = COMPLETE  # what of the cluster is dumped
     by_hand: str = ""
     files: Mapping[str, list[Document]] = field(default_factory=dict)  # that the question or the engineer uses
+    gates: str = ""  # that are on in the cluster
     later: str = ""  # a command that is run when the cluster has come to rest, before it is dumped
 
     @property
     def input(self) -> str:
-        if self.kinds == COMPLETE:
+        if self.gates or self.kinds == COMPLETE:
             return self.cluster
         return f"{self.cluster}, only {self.kinds}"
 

@@ -29,10 +29,18 @@ Document = dict[str, Any]
 
 #: Nothing was written for so long, and the scheduler has nothing to do for longer than a pod backs off.
 _QUIET_S = 0.4
+#: With groups, the scheduler always has something to do: by then it has tried each of them again.
+_QUIET_WITH_GROUPS_S = 4.0
 _BACKOFF_MAX_NS = 12 * SECOND
 _SETTLES_WITHIN_S = 90.0
 _COMMAND_MAX_S = 120.0
 _TOKEN = "checked"
+_SHORT_BACKOFF = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "podInitialBackoffSeconds": 1,
+    "podMaxBackoffSeconds": 1,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,10 @@ class SeenPod:
 class RunningCluster:
     """A cluster with a shell."""
 
-    def __init__(self, hosted: HostedCluster, folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, hosted: HostedCluster, folder: Path, loop: asyncio.AbstractEventLoop, *, retries_groups: bool
+    ) -> None:
+        self._retries_groups = retries_groups
         self._hosted = hosted
         self._loop = loop
         self.folder = folder
@@ -89,7 +100,7 @@ class RunningCluster:
             now_version, is_idle = self._call(self._state)
             if now_version != version or not is_idle:
                 version, since = now_version, time.monotonic()
-            elif time.monotonic() - since > _QUIET_S:
+            elif time.monotonic() - since > (_QUIET_WITH_GROUPS_S if self._retries_groups else _QUIET_S):
                 return
             assert time.monotonic() < gives_up_at, "the cluster does not come to rest"
             time.sleep(0.05)
@@ -104,7 +115,7 @@ class RunningCluster:
         scheduler = self._hosted.scheduler
         assert scheduler is not None
         due = scheduler.due_at(now)
-        return self._hosted.storage.version, due is None or due > now + _BACKOFF_MAX_NS
+        return self._hosted.storage.version, self._retries_groups or due is None or due > now + _BACKOFF_MAX_NS
 
     def _call(self, function: Callable[[], Any]) -> Any:
         """What the function returns in the cluster's thread, between two requests."""
@@ -128,19 +139,24 @@ def _seen(document: Mapping[str, Any]) -> SeenPod:
 
 
 @contextmanager
-def running_cluster(objects: Sequence[Document], folder: Path) -> Iterator[RunningCluster]:
+def running_cluster(objects: Sequence[Document], folder: Path, gates: str = "") -> Iterator[RunningCluster]:
     """A cluster that starts with these objects, as with `bayplan up -f`, and is gone after the block.
 
     It decides as the newest version does, as do questions about files that do not say which version they are from.
+    Where there are gates, those for pod groups are among them, and groups back off for a second or two only: nothing
+    else makes the scheduler try them again.
     """
-    hosting = Hosting(token=_TOKEN, speed=100.0, configuration=load_configuration(release=NEWEST_RELEASE))
+    configuration = load_configuration(
+        _SHORT_BACKOFF if gates else None, gates, release=NEWEST_RELEASE, with_groups=bool(gates)
+    )
+    hosting = Hosting(token=_TOKEN, speed=100.0, configuration=configuration)
     hosted = HostedCluster(hosting, written=[SourcedDocument("cluster.yaml", "", document) for document in objects])
     ready: Future[asyncio.AbstractEventLoop] = Future()
     thread = threading.Thread(target=lambda: asyncio.run(_serve(hosted, ready)), daemon=True)
     thread.start()
     loop = ready.result(_COMMAND_MAX_S)
     try:
-        yield RunningCluster(hosted, folder, loop)
+        yield RunningCluster(hosted, folder, loop, retries_groups=bool(gates))
     finally:
         loop.call_soon_threadsafe(hosted.stop)
         thread.join()

@@ -12,6 +12,7 @@ from tests.answers.asking import DUMP, Asker
 from tests.answers.big_cluster import big_cluster
 from tests.answers.big_questions import BIG_QUESTIONS
 from tests.answers.checking import Case, Checked, Facts
+from tests.answers.gang_clusters import GANG_CLUSTERS
 from tests.answers.manifests import Document
 from tests.answers.questions import Question
 from tests.answers.running_cluster import RunningCluster, running_cluster
@@ -33,14 +34,15 @@ class Row:
 
 def played(question: Question, folder: Path) -> Row:
     """Starts the cluster, dumps it, asks, carries out and looks."""
-    _write({**question.files, "cluster.json": CLUSTERS[question.cluster]}, folder)
-    with running_cluster(CLUSTERS[question.cluster], folder) as cluster:
+    objects = {**CLUSTERS, **GANG_CLUSTERS}[question.cluster]
+    _write({**question.files, "cluster.json": objects}, folder)
+    with running_cluster(objects, folder, question.gates) as cluster:
         cluster.settle()
         if question.later:
             cluster.shell(question.later)
             cluster.settle()
         cluster.shell(f"kubectl get {question.kinds} -A -o json > {DUMP}")
-        return _asked(cluster, question, Asker(folder))
+        return _asked(cluster, question, Asker(folder, question.gates))
 
 
 def _asked(cluster: RunningCluster, question: Question, asker: Asker) -> Row:
@@ -80,8 +82,9 @@ _HEAD = """# Answers, checked
 
 Every row is a question asked on the command line about a dump of a running cluster (`bayplan up`), its answer, what was
 then done to that cluster with kubectl, and what came of it. Commands are those that the answer prints; where it names
-none, an engineer's own are marked *by hand*. Clusters are in `tests/answers/small_clusters.py` and
-`tests/answers/big_cluster.py`; generated parts of pod names are left out. `make answers` plays all rows again and
+none, an engineer's own are marked *by hand*. Clusters are in `tests/answers/small_clusters.py`,
+`tests/answers/gang_clusters.py` (Kubernetes 1.37 with the gates for pod groups on, in the cluster and in the question)
+and `tests/answers/big_cluster.py`; generated parts of pod names are left out. `make answers` plays all rows again and
 writes this page; `make test` plays some of them, and compares them with it.
 
 | Question | About | Input | Answer | Carried out | What happened |

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.answers.gang_questions import GANG_QUESTIONS
 from tests.answers.questions import QUESTIONS, Question
 from tests.answers.table import PAGE, line_of, played
 
@@ -16,7 +17,7 @@ pytestmark = [
 
 
 #: `make answers` plays all of them.
-PLAYED = QUESTIONS[::3]
+PLAYED = (*QUESTIONS[::3], *GANG_QUESTIONS[::4])
 
 
 @pytest.mark.parametrize("question", PLAYED, ids=lambda question: question.name)

@@ -7,9 +7,11 @@ import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from tests.answers.gang_questions import GANG_QUESTIONS
 from tests.answers.questions import QUESTIONS
 from tests.answers.table import PAGE, Row, page_of, played, played_on_the_big_cluster
 
+_SMALL = (*QUESTIONS, *GANG_QUESTIONS)
 #: They mostly wait.
 _AT_ONCE = 4
 
@@ -17,7 +19,7 @@ _AT_ONCE = 4
 def main() -> int:
     with ProcessPoolExecutor(_AT_ONCE) as pool:
         on_the_big_one = pool.submit(_played_on_the_big_cluster)
-        rows = [*pool.map(_played, range(len(QUESTIONS))), *on_the_big_one.result()]
+        rows = [*pool.map(_played, range(len(_SMALL))), *on_the_big_one.result()]
     wrong = [row for row in rows if row.checked.happened != row.checked.said]
     for row in wrong:
         sys.stderr.write(f"{row.question.name}\n  said: {row.checked.said}\n  happened: {row.checked.happened}\n")
@@ -29,7 +31,7 @@ def main() -> int:
 
 def _played(number: int) -> Row:
     with tempfile.TemporaryDirectory(prefix="bayplan-") as folder:
-        return played(QUESTIONS[number], Path(folder))
+        return played(_SMALL[number], Path(folder))
 
 
 def _played_on_the_big_cluster() -> list[Row]:

@@ -24,7 +24,7 @@ TUTORIALS = ("preemption", "gangs")
 PROGRAM = Path(sys.executable).parent / "bayplan"
 BLOCK = re.compile(r"^```(yaml|shell)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 WITHIN_S = 60.0
-ANSWERS = ("bayplan explain", "bayplan capacity")
+ANSWERS = ("bayplan explain", "bayplan capacity", "bayplan fix", "bayplan whatif", "bayplan exposure")
 READS = ("kubectl get", "kubectl describe", *ANSWERS)
 #: What a person takes at least to read on. The scheduler puts a pod that it could not place off for a second, and for
 #: up to another one, as backoffs end together.

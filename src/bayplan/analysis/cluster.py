@@ -425,7 +425,7 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.capacity import capacity  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims, with_groups=True)
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
         return capacity(
             asking,
             pods,

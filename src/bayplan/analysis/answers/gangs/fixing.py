@@ -58,10 +58,11 @@ def fixes_of_group(asking: Asking, key: str) -> Fixes:
         victims = [each.pod for each in course.departures if each.by in own]
         later = cluster_after(course, asking.cluster)
     if not pending:
-        return Fixes(name, name, _nodes_of(asking.cluster, key), "", (), before.waits_for)
+        running = before.scheduled
+        return Fixes(name, name, _nodes_of(asking.cluster, key), "", (), before.waits_for, running=running)
     if any(nodes):
         first = next(node for node in nodes if node)
-        return Fixes(name, name, "", first, tuple(victims), "", pending=pending)
+        return Fixes(name, name, "", first, tuple(victims), "", pending=pending, running=before.scheduled)
     return _fixes_of(asking.of(later), key, name, pending)
 
 
