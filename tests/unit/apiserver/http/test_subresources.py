@@ -128,3 +128,10 @@ def test_nodes_that_cannot_be_reached(addresses: list[dict[str, str]], status: i
     api.post("/api/v1/nodes", node)
     api.post(f"{PODS}/p/binding", BINDING)
     assert api.refusal("GET", f"{PODS}/p/exec") == (status, fault)
+
+
+def test_a_review_is_no_table() -> None:
+    body = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    assert Api().answer("POST", path, body, accept="application/json;as=Table;v=v1;g=meta.k8s.io").status == 406
+    assert Api().answer("POST", path, body).status == 201

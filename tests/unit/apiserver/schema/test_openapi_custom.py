@@ -64,3 +64,10 @@ def test_without_a_schema_anything_goes() -> None:
     found = kind_schema(None, V2)
     assert "properties" not in found
     assert found["type"] == "object"
+
+
+def test_a_schema_that_keeps_everything_says_nothing_in_openapi_2() -> None:
+    free = {"type": "object", "description": "Anything.", "x-kubernetes-preserve-unknown-fields": True}
+    published = {name: value for name, value in kind_schema(free, V2).items() if not name.startswith("x-")}
+    assert published == {"type": "object"}
+    assert kind_schema(free, V3)["description"] == "Anything."

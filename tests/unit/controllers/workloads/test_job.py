@@ -336,3 +336,16 @@ def test_a_loaded_job_goes_on() -> None:
     stage.end("work-a")
     stage.end(*stage.names())
     assert "Complete" in conditions(stage)
+
+
+def test_a_job_of_another_controller_is_left_alone() -> None:
+    """Whoever manages it makes its pods and writes its status."""
+    stage = stage_with(managed_by="example.com/queue")
+    assert stage.pods() == []
+    assert stage.get(Job, "work").status.start_time is None
+    assert len(stage_with(managed_by="kubernetes.io/job-controller").names()) == 1
+
+
+def test_pods_of_an_indexed_job_are_hosts_of_its_name() -> None:
+    stage = stage_with(completions=2, parallelism=2, completion_mode="Indexed")
+    assert sorted(one.spec.hostname for one in stage.pods()) == ["work-0", "work-1"]
