@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from tests.support.caches import cache_of, content_of
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import Port
 from bayplan.model.kinds import Object
+from bayplan.model.node import Node
 from bayplan.testing import builders as make
 
 OBJECTS: list[Object] = [
     *(
-        make.node(name).zone("east" if name < "c" else "west").image(f"i-{name}", size_bytes=10**8).obj()
+        make.node(name)
+        .zone("east" if name < "c" else "west")
+        .image(f"i-{name}", size_bytes=10**8)
+        .taint(f"t-{name}", "yes", effect="PreferNoSchedule")
+        .declares("SomeFeature")
+        .obj()
         for name in "abcd"
     ),
+    make.node("cordoned").unschedulable().taint("t").obj(),
     *(make.pod(f"p{n}").cpu("1").running("a").obj() for n in range(4)),
     *(make.pod(f"w{n}").priority(n).nominated("b").obj() for n in range(3)),
     *(make.pod(f"h{n}").port(80).running("c").obj() for n in range(2)),
@@ -46,6 +54,18 @@ def fail_a_node_twice(cache: Cache) -> None:
 
 def fail_a_node_under_its_pods(cache: Cache) -> None:
     cache.remove_node("a")
+
+
+def fail_a_cordoned_node(cache: Cache) -> None:
+    cache.remove_node("cordoned")
+
+
+def change_specs(cache: Cache) -> None:
+    """A cordon and another taint for a node, neither for another."""
+    for name, made in (("b", make.node("b").unschedulable().taint("other")), ("cordoned", make.node("cordoned"))):
+        built = made.obj()
+        before = next(each for each in OBJECTS if isinstance(each, Node) and each.metadata.name == name)
+        cache.add(msgspec.structs.replace(before, spec=built.spec))
 
 
 def add_a_node(cache: Cache) -> None:
@@ -81,6 +101,8 @@ def free_a_port_that_two_hold(cache: Cache) -> None:
         swap_pods,
         fail_a_node,
         fail_a_node_under_its_pods,
+        fail_a_cordoned_node,
+        change_specs,
         add_a_node,
         change_nominations,
         write_claims,
@@ -141,6 +163,20 @@ def test_a_trial_inside_another_undoes_its_own_part() -> None:
             assert content_of(cache) == halfway
         cache.add_pod(make.pod("late").obj(), "a")
     assert content_of(cache) == before
+
+
+def test_logs_and_ranks_are_where_they_were() -> None:
+    cache = cache_of(*OBJECTS)
+    nodes = cache.nodes
+    logs = (nodes.spec_changes, nodes.usage_changes, nodes.importance_changes)
+    seen, ranks = [log.position for log in logs], nodes.ranks.version
+    with cache.trial():
+        fail_a_node(cache)
+    assert nodes.ranks.version == ranks
+    for log, position in zip(logs, seen, strict=True):
+        rows = log.since(position)
+        assert rows is not None
+        assert rows.tolist() == []
 
 
 def test_a_trial_goes_on_after_one_inside_it() -> None:
