@@ -18,9 +18,11 @@ from bayplan.model.groups import (
     DisruptionMode,
     EmptyPart,
     GangPolicy,
+    GroupSchedulingConstraints,
     GroupSchedulingPolicy,
     PodGroup,
     PodGroupSpec,
+    TopologyConstraint,
 )
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
@@ -103,11 +105,17 @@ def _pairs(words: Words) -> Iterator[tuple[str, str]]:
 
 
 def _group(name: str, given: dict[str, str]) -> Object:
-    """`min=3`: a gang; `mode=all`: evicted as a whole."""
+    """`min=3`: a gang; `mode=all`: evicted as a whole; `within=rack`: on nodes with one value of that label."""
     gang = GangPolicy(min_count=int(given["min"])) if "min" in given else None
     policy = GroupSchedulingPolicy(gang=gang, basic=EmptyPart() if gang is None else None)
     mode = DisruptionMode(all=EmptyPart()) if given.get("mode") == "all" else None
-    spec = PodGroupSpec(scheduling_policy=policy, disruption_mode=mode, priority_class_name=given.get("priority", ""))
+    topology = [TopologyConstraint(key=given["within"])] if "within" in given else []
+    spec = PodGroupSpec(
+        scheduling_policy=policy,
+        disruption_mode=mode,
+        priority_class_name=given.get("priority", ""),
+        scheduling_constraints=GroupSchedulingConstraints(topology=topology) if topology else None,
+    )
     return PodGroup(metadata=ObjectMeta(name=name, namespace=DEFAULT_NAMESPACE), spec=spec)
 
 

@@ -16,7 +16,10 @@ that start with `#` are remarks.
     taintdevice n1 d0 bad:NoExecute
     pause volumes                   resume volumes: whether the volume binder does its work
     version 1.37                    a new scheduler, of that Kubernetes version; to begin with it is 1.36
-    groups                          the same of 1.37, with pod groups
+    groups                          the same of 1.37, with pod groups; `groups topology` with those within racks,
+                                    `groups complete` one that wakes whatever may be helped
+    quorum training 2               changes how many pods a gang takes
+    ungroup training                its PodGroup is gone
     restart                         a new scheduler that knows what is stored
     limit evictions_per_minute=1    the same, with limits of preemption: the fields of `PreemptionSafety`
     run 1.5s                        lets time pass: s, ms or m
@@ -50,11 +53,12 @@ from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.durations import parse_duration
-from bayplan.model.groups import PodGroup
+from bayplan.model.groups import GangPolicy, GroupSchedulingPolicy, PodGroup
 from bayplan.model.kinds import KINDS
 from bayplan.model.meta import RawQuantity
 from bayplan.model.pod import ContainerStatus, Pod, PodSchedulingGate, ReportedResources, Toleration
@@ -149,6 +153,8 @@ class Scenario:
             "restart": self._restart,
             "version": self._upgrade,
             "groups": self._know_groups,
+            "quorum": self._change_quorum,
+            "ungroup": lambda name: self.store.delete(PodGroup, DEFAULT_NAMESPACE, name, self.now),
             "limit": self._limit,
             "run": self._run,
         }
@@ -260,11 +266,19 @@ class Scenario:
         self._configuration = load_configuration(None, release=RELEASES[version])
         self._restart()
 
-    def _know_groups(self) -> None:
-        self._configuration = load_configuration(
-            None, {"GenericWorkload": True}, release=RELEASES["1.37"], with_groups=True
-        )
+    def _know_groups(self, *options: str) -> None:
+        gates = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": "topology" in options}
+        configuration = load_configuration(None, gates, release=RELEASES["1.37"], with_groups=True)
+        wakeups = Wakeups.COMPLETE if "complete" in options else Wakeups.UPSTREAM
+        self._configuration = with_fields(configuration, wakeups=wakeups)
         self._restart()
+
+    def _change_quorum(self, name: str, count: str) -> None:
+        def change(group: PodGroup) -> PodGroup:
+            policy = GroupSchedulingPolicy(gang=GangPolicy(min_count=int(count)))
+            return replace(group, spec=replace(group.spec, scheduling_policy=policy))
+
+        self.store.modify(PodGroup, DEFAULT_NAMESPACE, name, change, self.now)
 
     def _restart(self) -> None:
         self.world = self._new_world(Draws(0, LATENCIES), self.now)
@@ -276,6 +290,7 @@ class Scenario:
             started_at=started_at,
             safety=self._safety,
             gates=self._configuration.gates,
+            wakeups=self._configuration.wakeups,
         )
         return SimulatedWorld(
             self.store, self.scheduler, [*self._controllers], draws, started_at=started_at, on_emitted=self._told.append

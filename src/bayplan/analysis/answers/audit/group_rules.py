@@ -51,8 +51,9 @@ def _members_that_differ(group: PodGroup, pods: Sequence[Pod]) -> Iterator[Findi
 
 
 def _strays(audited: Audited, group: PodGroup, pods: Sequence[Pod]) -> Iterator[Finding]:
+    """A group with no pod on any other node is not looked at by whoever preempts."""
     mode = group.spec.disruption_mode
-    if mode is None or mode.all is None:
+    if mode is None or mode.all is None or not any(pod.spec.node_name in audited.nodes for pod in pods):
         return
     for pod in pods:
         node = pod.spec.node_name

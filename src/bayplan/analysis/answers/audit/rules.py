@@ -151,7 +151,7 @@ RULES: dict[str, AuditRule] = {
     ),
     "group-on-missing-node": AuditRule(
         Level.ERROR,
-        "A PodGroup that is disrupted as a whole has a pod on a node that does not exist, so no pod group can preempt.",
+        "A PodGroup that goes as a whole has pods on a node and on one that does not exist: no pod group can preempt.",
         "Delete the pod, or use `wakeups: complete` in bayplan's configuration, which leaves out such groups.",
     ),
     "preemption-loop": AuditRule(

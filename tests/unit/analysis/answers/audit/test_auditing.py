@@ -105,9 +105,9 @@ CASES: dict[str, tuple[list[Any], str, list[Any]]] = {
     ),
     "group-too-small": (gang(*members("m")), "PodGroup default/g", gang(*members("m", "n"))),
     "group-on-missing-node": (
-        [*NODES, *gang(*members("m"), sized("n").in_group("g").running("gone"), whole=True)],
+        [*NODES, *gang(sized("m").in_group("g").running("a"), sized("n").in_group("g").running("gone"), whole=True)],
         "PodGroup default/g",
-        [*NODES, *gang(*members("m"), sized("n").in_group("g").running("a"), whole=True)],
+        [*NODES, *gang(*members("m"), sized("n").in_group("g").running("gone"), whole=True)],
     ),
     "equal-classes": ([*classes(5, 5), *users(2)], "PriorityClass c1", [*classes(5, 500), *users(2)]),
     "no-room-between-classes": ([*classes(5, 6), *users(2)], "PriorityClass c1", [*classes(5, 7), *users(2)]),
