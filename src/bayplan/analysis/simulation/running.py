@@ -176,6 +176,7 @@ class Simulation:
             extenders=self._extenders,
         )
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
+        self._queue_figures = scheduler.queue.figures
         self.listener = Listener(Sampler(scheduler), self.started_at, step_ns)
         head: dict[str, object] = {
             "seed": self.options.seed,
@@ -284,6 +285,7 @@ class Simulation:
             chains=cascades.chains(),
             loops=cascades.loops(),
             deadlocks=self._deadlocks(),
+            spared=self._queue_figures.spared_ns / 1e9,
             waiting=self._pending_pods(),
             notes=[*self.notes, *self._refused_workloads()],
             fidelity=None if self._recorded is None else self._recorded.fidelity(ledger.pods, passed / 1e9),

@@ -85,9 +85,10 @@ class Backoff(Generic[Item]):
         if not self._rejected.count and not self._failed.count:
             return None
         heads = [queued for heap in (self._rejected, self._failed) if (queued := heap.first()) is not None]
-        return min((self._out_at(queued) for queued in heads), default=None)
+        return min((self.out_at(queued) for queued in heads), default=None)
 
-    def _out_at(self, queued: Item) -> int:
+    def out_at(self, queued: Item) -> int:
+        """When it comes out by itself."""
         ends_at = self._ends_at(queued)
         return ends_at + SECOND if self.pops_early else self._tick_before(ends_at) + SECOND
 

@@ -30,19 +30,23 @@ NAMES = {place: (PodState.UNSCHEDULABLE if place is PodState.GATED else place).v
 
 @dataclass(slots=True)
 class Figures:
-    """incoming: (place, reason) -> entries so far, of pods; of those that belong to a group; of groups."""
+    """incoming: (place, reason) -> entries so far, of pods; of those that belong to a group; of groups.
+
+    spared_ns: how much longer groups would have waited, had no penalty been ended early.
+    """
 
     resting: Mapping[str, QueuedPod]  # all that wait, as the queue keeps them
     incoming: Counter[tuple[str, ...]] = field(default_factory=Counter)
     incoming_members: Counter[tuple[str, ...]] = field(default_factory=Counter)
     incoming_groups: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    spared_ns: int = 0
     #: Plugins that have rejected a pod together, and its profile.
     rejecting: dict[tuple[tuple[str, ...], str], None] = field(default_factory=dict)
 
     def go_on(self, past: Figures) -> None:
         """Count on from there."""
         self.incoming, self.incoming_members = past.incoming, past.incoming_members
-        self.incoming_groups = past.incoming_groups
+        self.incoming_groups, self.spared_ns = past.incoming_groups, past.spared_ns
 
     @property
     def rejected(self) -> Counter[tuple[str, ...]]:

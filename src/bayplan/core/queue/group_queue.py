@@ -190,6 +190,9 @@ class GroupQueue:
         """The attempt is over. Members that came back form the group that goes on; after a success at once."""
         assert queued_group is self._trying
         returned, self._returned, self._trying = self._returned, [], None
+        if has_placed:
+            self._figures.spared_ns += max(queued_group.spared_until - now, 0)
+        queued_group.spared_until = 0
         if not returned:
             return
         was_tried = {queued.key for queued in queued_group.members}
@@ -255,6 +258,7 @@ class GroupQueue:
         """To that of a group that was tried in vain once."""
         if queued_group.state is _BACKOFF and queued_group.unschedulable_count > 1:
             self._take_out(queued_group)
+            queued_group.spared_until = self._backoff.out_at(queued_group)
             queued_group.unschedulable_count, queued_group.backoff_second = 1, None
             self._requeue(queued_group, Strategy.AFTER_BACKOFF, now, labels.HELPED)
 

@@ -27,6 +27,7 @@ class QueuedGroup(Struct, eq=False):
         gating_plugin, gating_profile: the plugin that keeps a member, and so all of them, out of the queue, and the
             profile it is of.
         held_back: the wake-up that the gate swallowed.
+        spared_until: when the penalty would have ended that was ended early; 0 if it has been tried since.
         flushed_at: when it was last given another chance for its age alone.
     """
 
@@ -39,6 +40,7 @@ class QueuedGroup(Struct, eq=False):
     unschedulable_count: int = 0
     consecutive_errors: int = 0
     backoff_second: int | None = None
+    spared_until: int = 0
     gating_plugin: str = ""
     gating_profile: str = ""
     held_back: Strategy = Strategy.SKIP

@@ -50,7 +50,10 @@ def headline(run: Run) -> str:
     text += f"{pods.finished:,} finished, {pods.preempted:,} preempted"
     if pods.pending:
         text += f"; {counted(pods.pending, 'pod')} pending at the end"
-    return f"{text}. Wake-ups: {run.wakeups}."
+    text += f". Wake-ups: {run.wakeups}."
+    if run.spared:
+        text += f" They spared pod groups {duration_text(run.spared)} of waiting for their backoff."
+    return text
 
 
 def _fidelity_parts(run: Run) -> Iterator[Part]:

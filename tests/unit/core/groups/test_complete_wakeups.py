@@ -74,6 +74,19 @@ def test_a_group_waits_for_its_backoff_whatever_helps(wakeups: Wakeups, happenin
     assert -(-(due - tried_at) // SECOND) == seconds
 
 
+@pytest.mark.parametrize(("wakeups", "seconds"), [(Wakeups.UPSTREAM, 0), (Wakeups.COMPLETE, 13)])
+def test_it_is_known_how_much_waiting_that_spares(wakeups: Wakeups, seconds: int) -> None:
+    scheduler = scheduler_with(wakeups, NODE, GANG.obj(), *MEMBERS)
+    tried_at = tried_in_vain(scheduler, 6)
+    scheduler.observe(ObjectAdded(OTHER), tried_at + 1)
+    now = scheduler.due_at(tried_at + 1)
+    assert now is not None
+    decision = scheduler.decide(now)
+    assert decision is not None
+    assert decision.outcome is Outcome.ASSUMED
+    assert round(scheduler.queue.figures.spared_ns / SECOND) == seconds
+
+
 def with_a_stray(wakeups: Wakeups) -> Scheduler:
     """A group that goes as a whole has lost a node, and one of its pods is still said to be there."""
     stray = pod_group("stray").gang(2).disrupted_as_a_whole().obj()

@@ -333,4 +333,5 @@ class Run(JsonStruct, tag_field="format", tag=FORMAT):
     notes: list[Note]
     fidelity: Fidelity | None = None  # of runs that play a recording again
     deadlocks: list[GroupDeadlock] = []
+    spared: float = 0.0  # seconds that groups would have waited longer by their backoff alone; with complete wake-ups
     wakeups: str = "upstream"  # which changes brought rejected pods back: those of kube-scheduler, or "complete"
