@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
@@ -15,10 +16,10 @@ from urllib.parse import quote, urlencode
 
 from tests.fuzz import hostile_definitions as hostile
 from tests.fuzz.api_requests import JSON, PATCHES, YAML, Template, spoilt, valid
-from tests.fuzz.test_command_line import _asks_for_too_much
 
 from bayplan.apiserver.http.requests import Request
 
+_LARGE_NUMBER = re.compile(rb"[0-9]{3}|[0-9][eE]")
 MERGE, JSON_PATCH, STRATEGIC, APPLY = PATCHES
 UNMUTATED_SHARE = 0.2
 HOSTILE_SHARE = 0.06
@@ -98,10 +99,7 @@ def _is_too_much(made: Request) -> bool:
     """Whether controllers would have to make more pods of it than a test can wait for."""
     if b"eplicas" not in made.body and b"ompletions" not in made.body and b"arallelism" not in made.body:
         return False
-    try:
-        return _asks_for_too_much(json.loads(made.body)) or b"e+" in made.body
-    except ValueError:
-        return True
+    return _LARGE_NUMBER.search(made.body) is not None
 
 
 def _target_of(made: Request) -> str:

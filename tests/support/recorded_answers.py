@@ -51,17 +51,21 @@ class Replay:
 
     def differences(self, case: Case) -> list[str]:
         """Where the answer is not the recorded one; [] if it is the same."""
-        version, made = "", []
+        version = ""
+        made: list[str] = []
+        codes: list[int] = []
         for request in [*case["setup"], case["request"]]:
             asked = json.loads(json.dumps(request).replace("<version>", version))
             answer = self._asked(asked)
+            codes.append(answer.status)
             body = _decoded(answer)
             if answer.status < 300 and isinstance(body, dict):
                 metadata = body.get("metadata") or {}
                 version = metadata.get("resourceVersion") or version
                 if _creates(asked) and metadata.get("name"):
                     made.append(f"{asked['path']}/{metadata['name']}")
-        found = list(_differences_of(case, answer))
+        found = [] if codes[:-1] == case["setupCodes"] else [f"setup {codes[:-1]}, not {case['setupCodes']}"]
+        found += _differences_of(case, answer)
         for path in reversed(made):
             query = "gracePeriodSeconds=0&propagationPolicy=Background"
             self._asked({"method": "DELETE", "path": path, "query": query})

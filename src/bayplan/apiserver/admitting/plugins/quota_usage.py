@@ -142,7 +142,7 @@ def _claim_usage(claim: Document) -> dict[str, str]:
 def _device_usage(spec: Document) -> dict[str, str]:
     """Devices by class; of alternatives the most that any of them may take of each class."""
     totals: Counter[str] = Counter()
-    for request in (spec.get("devices") or {}).get("requests", ()):
+    for request in (spec.get("devices") or {}).get("requests") or ():
         alternatives = request.get("firstAvailable") or [request.get("exactly") or {}]
         most: dict[str, int] = {}
         for each in alternatives:

@@ -20,6 +20,10 @@ def _pod(name: str, cpu: str = "1", **spec: Any) -> dict[str, Any]:
     return {**made, "metadata": {**made["metadata"], "name": name}}
 
 
+def _claim_without_requests() -> dict[str, Any]:
+    return document("resource.k8s.io/v1", "ResourceClaim", {"devices": {"requests": []}})
+
+
 @pytest.mark.parametrize(
     ("quota", "new", "message"),
     [
@@ -40,6 +44,7 @@ def _pod(name: str, cpu: str = "1", **spec: Any) -> dict[str, Any]:
             document("v1", "ConfigMap"),
             "exceeded quota: q, requested: count/configmaps=1, used: count/configmaps=0, limited: count/configmaps=0",
         ),
+        (_quota({"count/resourceclaims.resource.k8s.io": "5"}), _claim_without_requests(), ""),
         (_quota({"pods": "0"}, scopes=["BestEffort"]), _pod("b"), ""),
         (_quota({"pods": "0"}, scopes=["NotTerminating"]), _pod("b", activeDeadlineSeconds=5), ""),
         (
