@@ -226,3 +226,23 @@ def test_a_pod_that_is_brought_back_in_a_trial_leaves_with_it() -> None:
         assert content_of(cache) == without
         assert cache.row_on_a_node("default/p1") is None
     assert content_of(cache) == before
+
+
+@pytest.mark.parametrize("change", [fail_a_node, change_specs, add_a_node])
+def test_a_cache_goes_on_after_a_trial_as_if_there_had_been_none(change: Callable[[Cache], None]) -> None:
+    tried, plain = cache_of(*OBJECTS), cache_of(*OBJECTS)
+    with tried.trial():
+        change(tried)
+    for cache in (tried, plain):
+        fail_a_node(cache)
+        cache.remove_node("b")
+    assert content_of(tried) == content_of(plain)
+
+
+def test_a_pod_that_was_taken_out_is_on_no_node() -> None:
+    cache = cache_of(*OBJECTS)
+    row = cache.pods.rows_by_key["default/p0"]
+    with cache.trial():
+        cache.remove_row(row)
+        assert cache.view().pods.node_rows[row] < 0
+    assert cache.view().pods.node_rows[row] == cache.nodes.rows_by_name["a"]
