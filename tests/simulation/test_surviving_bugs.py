@@ -36,7 +36,7 @@ from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_f
 #: Where exceptions come from: in the middle of everything that changes what the scheduler remembers.
 PLACES: tuple[tuple[type, str], ...] = (
     (Decider, "decide"),
-    (Decider, "_local_for"),
+    (Decider, "_board"),
     (Cache, "add_pod"),
     (Cache, "add_node"),
     (Cache, "remove_node"),
