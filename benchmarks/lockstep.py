@@ -25,6 +25,7 @@ from bayplan.analysis.bench.building import apply_changes, build_cache, changes_
 from bayplan.analysis.bench.workloads import WORKLOADS
 from bayplan.analysis.memory import keep_memory
 from bayplan.analysis.placement import Placer
+from bayplan.config.feature_gates import read_feature_gates
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 
@@ -76,12 +77,9 @@ def serve(name: str) -> None:
     name, _, version = name.partition("@")
     workload = WORKLOADS[name]
     pods = pods_of(workload, workload.count)
-    cache = build_cache(workload, NODES, pods)
-    configuration = (
-        load_configuration(None, release=RELEASES[version])
-        if version
-        else load_configuration(None, release=DEFAULT_RELEASE)
-    )
+    release = RELEASES[version] if version else DEFAULT_RELEASE
+    cache = build_cache(workload, NODES, pods, read_feature_gates(None, release))
+    configuration = load_configuration(None, release=release)
     placer = Placer(cache, build_profiles(configuration))
     digest = hashlib.sha256()
     print(len(pods) // PODS_AT_A_TIME, flush=True)

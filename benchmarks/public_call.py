@@ -22,6 +22,8 @@ from bayplan.analysis.bench.measure import decide_all
 from bayplan.analysis.bench.workloads import WORKLOADS, Workload
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.memory import keep_memory
+from bayplan.config.feature_gates import read_feature_gates
+from bayplan.config.releases import NEWEST_RELEASE
 from bayplan.model.kinds import object_key
 
 MEASURED = ("basic", "mixed", "spread", "anti-affinity", "preempt")
@@ -57,7 +59,7 @@ def measure(workload: Workload) -> PublicCall:
     keys = [object_key(pod) for pod in pods]
     benches, without_pods, calls = [], [], []
     for _ in range(ROUNDS):
-        cache = build_cache(workload, NODES, pods)
+        cache = build_cache(workload, NODES, pods, read_feature_gates(None, NEWEST_RELEASE))
         gc.collect()
         gc.disable()
         benches.append(seconds(lambda cache=cache: decide_all(cache, pods, workload)))

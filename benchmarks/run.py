@@ -16,6 +16,7 @@ from bayplan.analysis.bench.machine import HostFacts, this_machine
 from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.workloads import USUAL, WORKLOADS
 from bayplan.cli.bench import document
+from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.report.answers.markdown import block
 from bayplan.report.bench import LEGEND, measurement_table
 from bayplan.report.json_output import write_json
@@ -41,13 +42,13 @@ def main() -> None:
     found = []
     for node_count, workloads in SET.items():
         for workload in workloads:
-            measured = measure_apart(workload, node_count, WORKLOADS[workload].count)
+            measured = measure_apart(workload, node_count, WORKLOADS[workload].count, DEFAULT_RELEASE)
             print(
                 f"{workload}, {node_count:,} nodes: {measured.decisions_per_second:,.0f} decisions/s", file=sys.stderr
             )
             found.append(measured)
     with RESULTS.open("w", encoding="utf-8") as stream:
-        write_json(document(machine, found), stream)
+        write_json(document(machine, DEFAULT_RELEASE, found), stream)
     page = replaced(PAGE.read_text(encoding="utf-8"), RESULTS_IN_PAGE, results_text(machine, found))
     calls = [public_call.measure_apart(workload) for workload in public_call.MEASURED]
     page = replaced(page, PUBLIC_CALL_IN_PAGE, public_call.markdown(calls))

@@ -1106,6 +1106,7 @@ class Benchmark(TypedDict):
 
     format: Literal["bayplan benchmark v1"]
     machine: Machine
+    kubernetesVersion: str
     targets: dict[str, int]  # by workload
     measurements: list[Measurement]
 

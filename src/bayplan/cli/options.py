@@ -122,15 +122,19 @@ kubernetes_version_option = click.option(
     help=f"Whose scheduler decides: {', '.join(RELEASES)}, or {NEAREST} to the cluster's. Default: the cluster's own "
     f"version, as its API server or dump says, else {NEWEST_RELEASE.version}.",
 )
-own_kubernetes_version_option = click.option(
-    "--kubernetes-version",
-    metavar="VERSION",
-    is_eager=True,
-    default=DEFAULT_RELEASE.version,
-    show_default=True,
-    callback=_check_own_version,
-    help=f"The cluster's version, whose API is served and whose scheduler decides: {' or '.join(RELEASES)}.",
-)
+
+
+def own_kubernetes_version_option(what: str) -> Callable[[Callback], Callback]:
+    """The option of a command that makes the cluster itself; `what` says what the version is of."""
+    return click.option(
+        "--kubernetes-version",
+        metavar="VERSION",
+        is_eager=True,
+        default=DEFAULT_RELEASE.version,
+        show_default=True,
+        callback=_check_own_version,
+        help=f"{what}: {' or '.join(RELEASES)}.",
+    )
 
 
 def foreign_victims_option(otherwise: ForeignVictims) -> Callable[[Callback], Callback]:

@@ -132,7 +132,7 @@ def _switchable(ctx: click.Context, parameter: click.Parameter, value: str) -> f
     help=f"Admission plugins to turn off, separated by commas: {', '.join(SWITCHABLE)}.",
 )
 @config_option
-@own_kubernetes_version_option
+@own_kubernetes_version_option("The cluster's version, whose API is served and whose scheduler decides")
 @feature_gates_option
 def command(
     listen: tuple[str, int],

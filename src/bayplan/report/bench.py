@@ -33,12 +33,14 @@ LEGEND = (
 
 
 def bench_parts(
-    machine: HostFacts, measurements: Sequence[Measurement], workloads: Mapping[str, Workload]
+    machine: HostFacts, kubernetes_version: str, measurements: Sequence[Measurement], workloads: Mapping[str, Workload]
 ) -> Iterator[Part]:
     """The range of the measurements comes first: it is the answer."""
     yield Sentence(_headline(measurements))
     yield measurement_table(measurements, workloads)
-    yield Sentence(f"{machine.processor}, {counted(machine.cores, 'core')}, {machine.software}")
+    yield Sentence(
+        f"{machine.processor}, {counted(machine.cores, 'core')}, {machine.software}; decisions of v{kubernetes_version}"
+    )
     yield Sentence(LEGEND, Tone.FAINT)
 
 

@@ -14,6 +14,7 @@ from bayplan.analysis.bench.machine import this_machine
 from bayplan.analysis.bench.measure import decide_all
 from bayplan.analysis.bench.workloads import WORKLOADS
 from bayplan.analysis.memory import keep_memory
+from bayplan.core.feature_gates import DEFAULT_GATES
 
 NODES, PODS = 24, 12
 
@@ -27,7 +28,9 @@ NODES, PODS = 24, 12
 def test_outcome(name: str, placed: int, preempted: int) -> None:
     workload = WORKLOADS[name]
     pods = pods_of(workload, PODS)
-    nanoseconds, placed_count, preempted_count = decide_all(build_cache(workload, NODES, pods), pods, workload)
+    nanoseconds, placed_count, preempted_count = decide_all(
+        build_cache(workload, NODES, pods, DEFAULT_GATES), pods, workload
+    )
     assert (placed_count, preempted_count) == (placed, preempted)
     assert (nanoseconds > 0).all()
 
@@ -38,9 +41,9 @@ def test_pods_that_arrive_in_batches_are_the_same_and_bring_the_same(
 ) -> None:
     workload = WORKLOADS[name]
     pods = pods_of(workload, PODS)
-    at_once = build_cache(workload, NODES, pods).objects
+    at_once = build_cache(workload, NODES, pods, DEFAULT_GATES).objects
     monkeypatch.setattr(building, "PODS_AT_ONCE", 5)
-    cache = build_cache(workload, NODES, [])
+    cache = build_cache(workload, NODES, [], DEFAULT_GATES)
     arrivals = PodBatches(workload, PODS, cache)
     assert (list(arrivals), len(arrivals)) == (pods, PODS)
     assert (cache.objects.claims, cache.objects.volumes) == (at_once.claims, at_once.volumes)
@@ -50,7 +53,7 @@ def test_pods_that_arrive_in_batches_are_the_same_and_bring_the_same(
 def test_each_preemption_evicts_three() -> None:
     workload = WORKLOADS["preempt"]
     pods = pods_of(workload, 2)
-    cache = build_cache(workload, NODES, pods)
+    cache = build_cache(workload, NODES, pods, DEFAULT_GATES)
     running = len(cache.pods.rows_by_key)
     decide_all(cache, pods, workload)
     assert len(cache.pods.rows_by_key) == running + 2 - 2 * 3
@@ -65,7 +68,7 @@ def test_replicas_of_a_template_come_in_a_row() -> None:
 def test_a_node_changes_now_and_then() -> None:
     workload = replace(WORKLOADS["mixed-relabeled"], relabel_every=5)
     pods = pods_of(workload, PODS)
-    cache = build_cache(workload, NODES, pods)
+    cache = build_cache(workload, NODES, pods, DEFAULT_GATES)
     before = cache.nodes.spec_changes.position
     decide_all(cache, pods, workload)
     assert cache.nodes.spec_changes.position == before + 3
@@ -73,13 +76,13 @@ def test_a_node_changes_now_and_then() -> None:
 
 def test_nominated_pods_are_counted_on_their_nodes() -> None:
     workload = WORKLOADS["mixed-nominated"]
-    assert len(build_cache(workload, NODES, []).view().nominated) == NODES
+    assert len(build_cache(workload, NODES, [], DEFAULT_GATES).view().nominated) == NODES
 
 
 def test_variants_are_distinct_shapes() -> None:
     workload = WORKLOADS["mixed"]
     pods = pods_of(workload, 2 * workload.pods.variants)
-    cache = build_cache(workload, 3, pods)
+    cache = build_cache(workload, 3, pods, DEFAULT_GATES)
     infos = [cache.info(pod) for pod in pods]
     assert len({info.shape.id for info in infos}) == workload.pods.variants
 

@@ -78,7 +78,9 @@ def test_the_same_names_as_computed_from_scratch_in_workloads(name: str) -> None
     workload, waiting = WORKLOADS[name], pods_of(WORKLOADS[name], 90)
 
     def placed(*, reuse: bool) -> Placement:
-        return place_pods(build_cache(workload, 70, waiting), PROFILES, waiting, tie_break("name"), reuse=reuse)
+        return place_pods(
+            build_cache(workload, 70, waiting, DEFAULT_GATES), PROFILES, waiting, tie_break("name"), reuse=reuse
+        )
 
     assert placed(reuse=True) == placed(reuse=False)
 

@@ -14,6 +14,7 @@ from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.scaling import Growth, growths, measure_scaling
 from bayplan.analysis.bench.workloads import WORKLOADS
 from bayplan.cli import bench
+from bayplan.config.releases import DEFAULT_RELEASE, KubernetesRelease
 from bayplan.report.scaling_plot import FAMILIES
 
 from .conftest import Bayplan
@@ -21,7 +22,9 @@ from .conftest import Bayplan
 SMALL = ("bench", "--workload", "basic", "--nodes", "20", "--pods", "30")
 
 
-def measured(workload: str, node_count: int, pod_count: int, bystanders_per_node: int = 0) -> Measurement:
+def measured(
+    workload: str, node_count: int, pod_count: int, release: KubernetesRelease, bystanders_per_node: int = 0
+) -> Measurement:
     """Made up, to see what becomes of it."""
     running = node_count * bystanders_per_node
     return Measurement(
@@ -100,7 +103,7 @@ def test_wrong_usage(bayplan: Bayplan, arguments: tuple[str, ...]) -> None:
 
 def test_scaling_varies_nodes_and_running_pods() -> None:
     many = scaling.NODES_UNDER_PODS
-    points = list(measure_scaling(["basic"], 10, [5, many], [3], measured))
+    points = list(measure_scaling(["basic"], 10, DEFAULT_RELEASE, [5, many], [3], measured))
     assert [(point.varied, point.measured.nodes, point.measured.running) for point in points] == [
         ("nodes", 5, 0),
         ("nodes", many, 0),
@@ -114,14 +117,18 @@ def test_scaling_varies_nodes_and_running_pods() -> None:
     [("basic", 10, 10), ("basic", 10**6, WORKLOADS["basic"].count // 2), ("anti-affinity", 1_000, 80)],
 )
 def test_scaling_places_no_more_than_there_is_room_for(workload: str, pods: int, placed: int) -> None:
-    assert [point.measured.pods for point in measure_scaling([workload], pods, [100], [], measured)] == [placed]
+    assert [
+        point.measured.pods for point in measure_scaling([workload], pods, DEFAULT_RELEASE, [100], [], measured)
+    ] == [placed]
 
 
 def test_growth_is_from_the_fewest_nodes_to_the_most() -> None:
-    def slower(workload: str, node_count: int, pods: int, bystanders_per_node: int) -> Measurement:
-        return replace(measured(workload, node_count, pods, bystanders_per_node), p50_us=node_count / 10 + 50)
+    def slower(
+        workload: str, node_count: int, pods: int, release: KubernetesRelease, bystanders_per_node: int
+    ) -> Measurement:
+        return replace(measured(workload, node_count, pods, release, bystanders_per_node), p50_us=node_count / 10 + 50)
 
-    points = list(measure_scaling(["basic", "spread"], 10, [500, 2_000, 5_000], [3], slower))
+    points = list(measure_scaling(["basic", "spread"], 10, DEFAULT_RELEASE, [500, 2_000, 5_000], [3], slower))
     assert growths(points) == [Growth("basic", 10.0, 5.5), Growth("spread", 10.0, 5.5)]
 
 
@@ -133,7 +140,9 @@ def test_every_workload_is_drawn() -> None:
 def test_scale_draws(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
     monkeypatch.setattr(
-        bench, "measure_scaling", lambda names, pods, nodes: measure_scaling(names, pods, nodes, [2, 5], measured)
+        bench,
+        "measure_scaling",
+        lambda names, pods, release, nodes: measure_scaling(names, pods, release, nodes, [2, 5], measured),
     )
     said = bayplan(
         "bench", "--scale", "--workload", "spread", "--nodes", "500", "--output-file", str(tmp_path / "scale")
@@ -152,3 +161,10 @@ def test_scale_without_matplotlib(bayplan: Bayplan, monkeypatch: pytest.MonkeyPa
     said = bayplan("bench", "--scale")
     assert said.code == 2
     assert "pip install 'bayplan[plot]'" in said.err
+
+
+def test_the_version_that_decides(bayplan: Bayplan) -> None:
+    answer = bayplan(*SMALL, "--kubernetes-version", "1.37", "-o", "json").json()
+    assert answer["kubernetesVersion"] == "1.37"
+    assert bayplan(*SMALL, "-o", "json").json()["kubernetesVersion"] == DEFAULT_RELEASE.version
+    assert bayplan(*SMALL, "--kubernetes-version", "1.37").out.count("decisions of v1.37") == 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bayplan.analysis.bench.workloads import ZONES, PodTemplate, Workload
 from bayplan.controllers.workloads.expand import POD_NAME_LABEL
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.plugins.volume_claims import BIND_COMPLETED
 from bayplan.model.cluster import Service, ServiceSpec
 from bayplan.model.meta import LabelSelector, ObjectMeta, ObjectReference
@@ -205,9 +205,9 @@ def apply_changes(cache: Cache, changes: NodeChanges) -> None:
         cache.add_node(node)
 
 
-def build_cache(workload: Workload, node_count: int, pods: list[Pod]) -> Cache:
+def build_cache(workload: Workload, node_count: int, pods: list[Pod], gates: FeatureGates) -> Cache:
     """The cluster before the first decision, with the volumes the pods will want."""
-    cache = Cache(DEFAULT_GATES)
+    cache = Cache(gates)
     for node in nodes_of(workload, node_count):
         cache.add_node(node)
     for pod in running_pods(workload, node_count):

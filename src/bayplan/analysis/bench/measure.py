@@ -21,9 +21,10 @@ import numpy as np
 from bayplan.analysis.bench.building import PodBatches, apply_changes, build_cache, changes_before
 from bayplan.analysis.bench.workloads import Workload
 from bayplan.analysis.placement import Placer
+from bayplan.config.feature_gates import read_feature_gates
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.config.releases import DEFAULT_RELEASE
+from bayplan.config.releases import KubernetesRelease, release_of
 from bayplan.core.cache import Cache
 from bayplan.model.pod import Pod
 
@@ -53,8 +54,8 @@ class Measurement:
         return asdict(self)
 
 
-def measure(workload: Workload, node_count: int, pod_count: int) -> Measurement:
-    cache = build_cache(workload, node_count, [])
+def measure(workload: Workload, node_count: int, pod_count: int, release: KubernetesRelease) -> Measurement:
+    cache = build_cache(workload, node_count, [], read_feature_gates(None, release))
     pods = PodBatches(workload, pod_count, cache)
     running = len(cache.pods.rows_by_key)
     calibration = calibrate()
@@ -92,9 +93,8 @@ def decide_all(
 
     The time of a decision includes what happened to the cluster just before it.
     """
-    placer = Placer(
-        cache, build_profiles(load_configuration(None, release=DEFAULT_RELEASE)), keeps_ties=False, tries_gated=True
-    )
+    configuration = load_configuration(None, release=release_of(cache.gates))
+    placer = Placer(cache, build_profiles(configuration), keeps_ties=False, tries_gated=True)
     nanoseconds = np.zeros(len(pods), dtype=np.int64)
     placed = preempted = 0
     clock = time.perf_counter_ns

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from bayplan.analysis.bench.isolation import measure_apart
 from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.workloads import WORKLOADS
+from bayplan.config.releases import KubernetesRelease
 
 NODE_COUNTS = (500, 2_000, 5_000, 20_000, 50_000)
 #: Pods that run on each of `NODES_UNDER_PODS` nodes before the first decision.
@@ -22,8 +23,8 @@ PODS_BY_DEFAULT = 2_000
 #: A node has room for one pod of these: more pods than nodes would be another workload.
 ONE_PER_NODE = frozenset({"anti-affinity", "preempt", "preempt-spread", "preempt-apart"})
 
-#: Measures a workload with this many nodes, pods to place, and bystanders on each node.
-Measure = Callable[[str, int, int, int], Measurement]
+#: Measures a workload with this many nodes and pods to place, the release that decides, and bystanders on each node.
+Measure = Callable[[str, int, int, KubernetesRelease, int], Measurement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Growth:
 def measure_scaling(
     workloads: Sequence[str],
     pod_count: int,
+    release: KubernetesRelease,
     node_counts: Sequence[int] = NODE_COUNTS,
     pods_per_node: Sequence[int] = PODS_PER_NODE,
     measure: Measure = measure_apart,
@@ -53,13 +55,13 @@ def measure_scaling(
     """Each workload over the nodes, then over the running pods; points come as they are measured."""
     for workload in workloads:
         for node_count in node_counts:
-            found = measure(workload, node_count, _pods(workload, pod_count, node_count), 0)
+            found = measure(workload, node_count, _pods(workload, pod_count, node_count), release, 0)
             yield ScalePoint("nodes", found)
             if node_count == NODES_UNDER_PODS:
                 yield ScalePoint("running", found)
         for count in pods_per_node:
             pods = _pods(workload, pod_count, NODES_UNDER_PODS)
-            yield ScalePoint("running", measure(workload, NODES_UNDER_PODS, pods, count))
+            yield ScalePoint("running", measure(workload, NODES_UNDER_PODS, pods, release, count))
 
 
 def _pods(workload: str, pod_count: int, node_count: int) -> int:

@@ -22,6 +22,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, Unschedulable
 from bayplan.core.events import Event
+from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import (
     FilterPlugin,
     PreFilterPlugin,
@@ -82,7 +83,10 @@ def test_decisions_are_the_same(workload: Workload) -> None:
     pods = pods_of(workload, 60)
     plain = default_profiles()
     timed = {name: timed_profile(profile, running_stopwatch()) for name, profile in plain.items()}
-    placed = [place_pods(build_cache(workload, 20, pods), profiles, pods, smallest_name) for profiles in (plain, timed)]
+    placed = [
+        place_pods(build_cache(workload, 20, pods, DEFAULT_GATES), profiles, pods, smallest_name)
+        for profiles in (plain, timed)
+    ]
     assert placed[0] == placed[1]
 
 
