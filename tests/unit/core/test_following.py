@@ -9,6 +9,7 @@ from tests.support.caches import cache_of
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray, changes
+from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.following import Follower, followed
 from bayplan.core.snapshot import View
 from bayplan.testing.builders import budget, node, pod
@@ -17,8 +18,8 @@ from bayplan.testing.builders import budget, node, pod
 class Noting(Follower):
     """Notes which rows it was told of, and follows all that there is to follow but budgets."""
 
-    def __init__(self, view: View) -> None:
-        super().__init__(view, view.nodes.usage_changes, view.nodes.importance_changes)
+    def __init__(self, view: View, *logs: ChangeLog) -> None:
+        super().__init__(view, *(logs or (view.nodes.usage_changes, view.nodes.importance_changes)))
         self.told: list[list[int]] = []
 
     def epoch(self, view: View) -> Hashable:
@@ -76,6 +77,16 @@ def test_a_log_that_does_not_reach_back_makes_it_again(log: str, monkeypatch: py
         getattr(cache.nodes, log).append(0)
     assert not follower.follow(cache.view())
     assert follower.told == []
+
+
+def test_it_is_told_of_a_table_that_got_longer_though_no_log_did() -> None:
+    """As a row without a node object is none that node objects have changed in."""
+    cache = cluster()
+    follower = Noting(cache.view(), cache.nodes.spec_changes)
+    cache.add_pod(pod("x").cpu(1).running("unseen").obj())
+    assert follower.follow(cache.view())
+    assert follower.follow(cache.view())
+    assert follower.told == [[]]
 
 
 def test_what_cannot_follow_is_made_again() -> None:

@@ -36,8 +36,8 @@ class CrowdedUsage(Follower):
         self.crowded[node_rows] = True
 
     def epoch(self, view: View) -> Hashable:
-        """The view is another one if the table got longer, shorter or wider."""
-        return view, view.nodes.spec_changes.position
+        """Another one if the table got longer, shorter or wider. Node objects that changed are in the log of usage."""
+        return view
 
     def update(self, view: View, rows: RowArray) -> bool:
         if len(rows) > FEW_ROWS:

@@ -22,11 +22,17 @@ PROFILES = {"default-scheduler": default_profile()}
 def cluster() -> Cache:
     cache = cache_of(*(node(name).capacity(cpu=4, memory="8Gi").obj() for name in "abc"))
     cache.nominate(pod("waits").cpu(3).priority(10).obj(), "a")
+    cache.nominate(pod("waits-for-a-node").cpu(3).priority(10).obj(), "new")
     return cache
 
 
 def wanting(cache: Cache, cpu: int = 2, priority: int = 5) -> PodInfo:
     return cache.info(pod(f"p{priority}-{cpu}").cpu(cpu).priority(priority).obj())
+
+
+def go_and_come_back(cache: Cache) -> None:
+    cache.remove_node("a")
+    cache.add_node(node("a").capacity(cpu=16).obj())
 
 
 def nominate_elsewhere(cache: Cache) -> None:
@@ -47,6 +53,9 @@ CHANGES: dict[str, Callable[[Cache], object]] = {
     "a nomination ends while another begins": nominate_elsewhere,
     "a node changes": lambda cache: cache.add_node(node("a").capacity(cpu=16).obj()),
     "a node goes": lambda cache: cache.remove_node("a"),
+    "a node joins that one waits for": lambda cache: cache.add_node(node("new").capacity(cpu=4, memory="8Gi").obj()),
+    "a node is cordoned": lambda cache: cache.add_node(node("a").capacity(cpu=4, memory="8Gi").unschedulable().obj()),
+    "a node goes and comes back": go_and_come_back,
 }
 
 
