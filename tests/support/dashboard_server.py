@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.request import Request, urlopen
 
-from bayplan.config.loading import load_configuration
-from bayplan.config.releases import DEFAULT_RELEASE
+from bayplan.config.loading import Configuration
 from bayplan.web.dashboard import Dashboard
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.starting_nodes import plain_nodes
@@ -39,7 +38,7 @@ class Running:
             assert answer.status == 201
 
 
-def _running() -> Running:
+def _running(configuration: Configuration) -> Running:
     """Two nodes of 4 cpu on a free port."""
     dashboards: list[Dashboard] = []
 
@@ -48,21 +47,21 @@ def _running() -> Running:
         return dashboards[0]
 
     hosted = HostedCluster(
-        Hosting(token=TOKEN, configuration=load_configuration(release=DEFAULT_RELEASE)),
-        plain_nodes(2, time.time_ns(), release=DEFAULT_RELEASE),
+        Hosting(token=TOKEN, configuration=configuration),
+        plain_nodes(2, time.time_ns(), release=configuration.release),
         front=front,
     )
     return Running(hosted, dashboards[0], asyncio.get_running_loop())
 
 
 @contextmanager
-def dashboard_server() -> Iterator[Running]:
+def dashboard_server(configuration: Configuration) -> Iterator[Running]:
     """Until the block ends."""
     made: list[Running] = []
     ready = threading.Event()
 
     async def serve() -> None:
-        made.append(_running())
+        made.append(_running(configuration))
         serving = asyncio.ensure_future(made[0].hosted.run())
         await made[0].hosted.started()
         ready.set()

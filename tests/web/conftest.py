@@ -9,6 +9,9 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 from tests.support.dashboard_server import Running, dashboard_server
 
+from bayplan.config.loading import load_configuration
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
@@ -24,5 +27,13 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def cluster() -> Iterator[Running]:
     """Two nodes of 4 cpu, and nothing else."""
-    with dashboard_server() as made:
+    with dashboard_server(load_configuration(release=DEFAULT_RELEASE)) as made:
+        yield made
+
+
+@pytest.fixture
+def cluster_with_groups() -> Iterator[Running]:
+    """The same in v1.37, with pod groups."""
+    gates = {"GenericWorkload": True}
+    with dashboard_server(load_configuration(None, gates, release=RELEASES["1.37"], with_groups=True)) as made:
         yield made

@@ -152,6 +152,53 @@ def test_workloads_are_scaled_and_a_refusal_is_shown_in_the_servers_words(cluste
     expect(page.get_by_role("alert")).to_contain_text("a lowercase RFC 1123 subdomain must consist of")
 
 
+def _gang(members: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A gang of 3, and so many members."""
+    yield (
+        "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups",
+        {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": "training"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}},
+        },
+    )
+    for number in range(members):
+        yield _member(number)
+
+
+def _member(number: int) -> tuple[str, dict[str, Any]]:
+    spec = {"containers": [{"name": "main", "image": "x"}], "schedulingGroup": {"podGroupName": "training"}}
+    metadata = {"name": f"worker-{number}"}
+    return "/api/v1/namespaces/default/pods", {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def test_a_gang_waits_for_its_quorum_is_placed_and_shows_its_members(
+    cluster_with_groups: Running, opened: Opened
+) -> None:
+    page = opened.page
+    page.goto(f"{cluster_with_groups.url}/#token={TOKEN}")
+    expect(page.locator(".bay")).to_have_count(2)
+    groups = page.get_by_role("tab", name="Groups")
+    expect(groups).not_to_be_visible()
+    add(page, "Pod", name="alone", cpu="1")
+    for path, document in _gang(members=2):
+        cluster_with_groups.create(path, document)
+    groups.click()
+    row = page.locator(".pod-group")
+    expect(row).to_contain_text("waiting for the quorum: 2 of 3")
+    cluster_with_groups.create(*_member(2))
+    expect(row).to_contain_text("placed together")
+    expect(row.get_by_role("img")).to_have_attribute("aria-label", "3 bound")
+
+    row.get_by_role("button").click()
+    expect(page.locator("#found-count")).to_have_text("3 pods")
+    expect(row.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("#found")).not_to_be_visible()
+    assert opened.faults == []
+
+
 def test_a_page_that_was_cut_off_comes_back_and_sees_what_it_missed(cluster: Running, opened: Opened) -> None:
     page = opened.page
     page.goto(f"{cluster.url}/#token={TOKEN}")

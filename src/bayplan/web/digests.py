@@ -14,14 +14,16 @@ from bayplan.apiserver.storage.entries import Document
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
 from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.core.groups.cycle import INITIALLY_SCHEDULED
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.cluster import Namespace
 from bayplan.model.conditions import TRUE, find_condition, is_ready
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
+from bayplan.model.pod import Pod, group_key
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.well_known import DISRUPTION_TARGET, INSTANCE_TYPE, POD_SCHEDULED, READY, ZONE
@@ -40,6 +42,7 @@ TABLES: Final = {
     "deployments.apps": "workloads",
     "statefulsets.apps": "workloads",
     "replicasets.apps": "workloads",
+    "podgroups.scheduling.k8s.io": "podGroups",
 }
 
 
@@ -112,6 +115,7 @@ def pod_digest(pod: Pod) -> Digest:
         endsAt=meta.deletion_timestamp,
         target=target.reason if target is not None and target.status == TRUE else "",
         owner="" if owner is None else f"{owner.kind}/{owner.name}",
+        group=group_key(pod),
         created=meta.creation_timestamp,
     )
 
@@ -142,6 +146,22 @@ def workload_digest(workload: Any) -> Digest | None:
         "replicas": 1 if workload.spec.replicas is None else workload.spec.replicas,
         "ready": workload.status.ready_replicas,
     }
+
+
+def pod_group_digest(group: PodGroup) -> Digest:
+    """A group without `minCount` is not a gang."""
+    meta, spec = group.metadata, group.spec
+    gang, mode = spec.scheduling_policy.gang, spec.disruption_mode
+    found = find_condition(group.status.conditions, INITIALLY_SCHEDULED)
+    return _filled(
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        minCount=0 if gang is None else gang.min_count,
+        goesAsAWhole=mode is not None and mode.all is not None,
+        placed=found is not None and found.status == TRUE,
+        waitsFor="" if found is None or found.status == TRUE else visible(found.message),
+    )
 
 
 def class_digest(priority_class: Any) -> Digest:
@@ -190,6 +210,7 @@ _BY_TABLE: Final[dict[str, Callable[[Any], Digest | None]]] = {
     "classes": class_digest,
     "budgets": budget_digest,
     "workloads": workload_digest,
+    "podGroups": pod_group_digest,
 }
 
 

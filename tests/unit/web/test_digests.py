@@ -10,13 +10,14 @@ from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.meta import Condition
 from bayplan.model.time_units import SECOND
-from bayplan.testing.builders import budget, deployment, node, pod, replica_set
+from bayplan.testing.builders import budget, deployment, node, pod, pod_group, replica_set
 from bayplan.web.digests import (
     Digest,
     budget_digest,
     event_digest,
     node_digest,
     pod_digest,
+    pod_group_digest,
     queued_digest,
     workload_digest,
 )
@@ -63,6 +64,25 @@ def test_workloads_that_others_make_are_not_scaled() -> None:
         "replicas": 3,
         "ready": 0,
     }
+
+
+def test_a_gang_says_how_many_it_needs_and_what_its_condition_says() -> None:
+    made = pod_group("training").gang(3).disrupted_as_a_whole()
+    known = {"namespace": "default", "name": "training", "uid": made.obj().metadata.uid}
+    assert pod_group_digest(made.obj()) == {**known, "minCount": 3, "goesAsAWhole": True}
+    assert pod_group_digest(made.condition("False", "Unschedulable", "no room").obj())["waitsFor"] == "no room"
+    placed = pod_group_digest(made.condition("True", "Scheduled", "all are placed").obj())
+    assert placed["placed"]
+    assert "waitsFor" not in placed
+
+
+def test_a_basic_group_needs_no_number_of_pods() -> None:
+    assert pod_group_digest(pod_group("web").obj()).keys() == {"namespace", "name", "uid"}
+
+
+def test_a_member_names_its_group_and_other_pods_none() -> None:
+    assert pod_digest(pod("a").in_group("training").obj())["group"] == "default/training"
+    assert "group" not in pod_digest(pod("a").obj())
 
 
 def _queued(state: PodState, backoff_second: int | None = None) -> Digest:

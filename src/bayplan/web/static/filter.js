@@ -1,7 +1,7 @@
-// What somebody looks for: words, a namespace, a class, a state. Tells which pods and nodes are meant.
+// What somebody looks for: words, a namespace, a class, a state, a pod group. Tells which pods and nodes are meant.
 
 /** @import { Model, Node, Pod } from "./model.js" */
-/** @typedef {{words: string, namespace: string, priorityClass: string, state: string}} Wanted */
+/** @typedef {{words: string, namespace: string, priorityClass: string, state: string, group: string}} Wanted */
 
 import { naturally } from "./format.js";
 import { stateOf } from "./model.js";
@@ -19,23 +19,29 @@ export class Filter {
 
   /** @param {Partial<Wanted>} wanted */
   constructor(wanted = {}) {
-    this.#wanted = { words: "", namespace: "", priorityClass: "", state: "", ...wanted };
+    this.#wanted = { words: "", namespace: "", priorityClass: "", state: "", group: "", ...wanted };
     this.#words = this.#wanted.words.toLowerCase().split(/\s+/).filter(Boolean);
   }
 
   get isActive() {
-    const { namespace, priorityClass, state } = this.#wanted;
-    return this.#words.length > 0 || Boolean(namespace || priorityClass || state);
+    const { namespace, priorityClass, state, group } = this.#wanted;
+    return this.#words.length > 0 || Boolean(namespace || priorityClass || state || group);
+  }
+
+  /** The key of the pod group whose members are meant. */
+  get group() {
+    return this.#wanted.group;
   }
 
   /** Says whether two filters want the same. */
   get key() {
-    return JSON.stringify([this.#words, this.#wanted.namespace, this.#wanted.priorityClass, this.#wanted.state]);
+    return JSON.stringify({ ...this.#wanted, words: this.#words });
   }
 
   /** @param {Pod} pod */
   hasPod(pod) {
-    const { namespace, priorityClass, state } = this.#wanted;
+    const { namespace, priorityClass, state, group } = this.#wanted;
+    if (group && pod.group !== group) return false;
     if (namespace && pod.namespace !== namespace) return false;
     if (priorityClass && (pod.priorityClass ?? NO_CLASS) !== priorityClass) return false;
     if (state && stateOf(pod) !== state) return false;

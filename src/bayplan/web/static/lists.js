@@ -1,13 +1,15 @@
-// The records below the queue: events, budgets and what they still allow, workloads and their size.
+// The records below the queue: events, budgets and what they still allow, workloads and their size, pod groups.
 
 /** @import { Budget, ClusterEvent, Model, Workload } from "./model.js" */
 /** @import { Filter } from "./filter.js" */
 /** @import { PodsByUid } from "./uids.js" */
 /** @typedef {(workload: Workload, replicas: number) => unknown} Scale */
+/** @typedef {(group: string) => void} Choose */
 /** @typedef {{key: string, facts: any, make: () => HTMLElement}} Entry */
 
 import { arrange, byId, element } from "./dom.js";
 import { clockTime, naturally } from "./format.js";
+import { podGroupItem, podGroupRows } from "./groups.js";
 
 const EVENTS_MAX = 120;
 /** Of so many events, those heard of last, the latest are looked for. */
@@ -17,16 +19,19 @@ export class Records {
   #shown = "events";
   #scale;
   #known;
+  #choose;
   /** @type {Map<string, {facts: any, item: HTMLElement}>} */
   #items = new Map();
 
   /**
    * @param {Scale} scale
    * @param {PodsByUid} known
+   * @param {Choose} choose
    */
-  constructor(scale, known) {
+  constructor(scale, known, choose) {
     this.#scale = scale;
     this.#known = known;
+    this.#choose = choose;
     this.#listenToTabs();
   }
 
@@ -40,7 +45,9 @@ export class Records {
       events: () => drawEvents(model, filter, this.#known),
       budgets: () => drawBudgets(model, filter),
       workloads: () => drawWorkloads(model, filter, this.#scale),
+      podGroups: () => drawPodGroups(model, filter, this.#known, this.#choose),
     };
+    byId("tab-podGroups").hidden = this.#shown !== "podGroups" && !model.hasGroups;
     arrange(byId("records"), [this.#list(draws[this.#shown]())]);
   }
 
@@ -69,8 +76,9 @@ export class Records {
     byId("tabs").addEventListener("keydown", ({ key }) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
       if (!step) return;
-      const at = tabs.indexOf(/** @type {HTMLElement} */ (document.activeElement));
-      const next = tabs[(at + step + tabs.length) % tabs.length];
+      const shown = tabs.filter((tab) => !tab.hidden);
+      const at = shown.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+      const next = shown[(at + step + shown.length) % shown.length];
       next.focus();
       this.#select(next, tabs);
     });
@@ -223,4 +231,22 @@ function workloadItem(workload, scale) {
     element("span.about", {}, size),
     element("form", { onsubmit: submit }, count, element("button", { type: "submit" }, "Scale")),
   );
+}
+
+/**
+ * @param {Model} model
+ * @param {Filter} filter
+ * @param {PodsByUid} known
+ * @param {Choose} choose
+ * @returns {Entry[]}
+ */
+function drawPodGroups(model, filter, known, choose) {
+  const all = podGroupRows(model, known);
+  const found = all.filter(({ namespace, name }) => filter.hasText(namespace, `${namespace}/${name}`));
+  if (!found.length) return nothing(all, "No pod groups.");
+  return found.map((row) => {
+    const isChosen = row.key === filter.group;
+    const facts = JSON.stringify([row, isChosen]);
+    return { key: row.key, facts, make: () => podGroupItem(row, isChosen, choose) };
+  });
 }

@@ -35,10 +35,14 @@ const queue = new Queue();
 const search = new Search(() => redraw(), goTo);
 const timeline = new Timeline(past, () => redraw());
 const panel = new Panel(tell, () => timeline.version, past);
-const records = new Records((workload, replicas) => {
-  const done = () => tell(`${workload.name} scaled to ${replicas}.`);
-  return scale(workload, replicas).then(done, (error) => tell(error.message));
-}, past.known);
+const records = new Records(
+  (workload, replicas) => {
+    const done = () => tell(`${workload.name} scaled to ${replicas}.`);
+    return scale(workload, replicas).then(done, (error) => tell(error.message));
+  },
+  past.known,
+  (key) => search.toggleGroup(key),
+);
 
 /** @type {import("./palette.js").Coloring} */
 let coloring = "priority";

@@ -31,6 +31,7 @@
  * @property {string} [endsAt]
  * @property {string} [target]
  * @property {string} [owner]
+ * @property {string} [group] the key of its pod group
  * @property {string} [created]
  */
 /** @typedef {{state?: string, until?: number, attempts?: number}} Waiting */
@@ -50,13 +51,23 @@
  */
 /** @typedef {{namespace: string, name: string, allowed?: number, healthy?: number, desired?: number, expected?: number}} Budget */
 /** @typedef {{kind: string, namespace: string, name: string, replicas: number, ready: number}} Workload */
+/**
+ * @typedef {object} PodGroup
+ * @property {string} namespace
+ * @property {string} name
+ * @property {string} [uid]
+ * @property {number} [minCount] of a gang
+ * @property {boolean} [goesAsAWhole] whether whoever preempts one member preempts all
+ * @property {boolean} [placed] whether it was scheduled once
+ * @property {string} [waitsFor]
+ */
 /** @typedef {{name: string, value: number, created?: string}} PriorityClass */
 /** @typedef {{name: string, created?: string}} Namespace */
 /** @typedef {Record<string, Record<string, any>>} Tables digests by table and key; null for what is gone */
 /** @typedef {{table: string, key: string, before: any, now: any}} Change */
 /** @typedef {"cpu" | "memory"} Resource */
 
-const TABLES = ["nodes", "pods", "queue", "events", "budgets", "classes", "workloads", "namespaces"];
+const TABLES = ["nodes", "pods", "queue", "events", "budgets", "classes", "workloads", "namespaces", "podGroups"];
 
 export class Model {
   /** @type {Map<string, Node>} */
@@ -75,6 +86,8 @@ export class Model {
   workloads = new Map();
   /** @type {Map<string, Namespace>} */
   namespaces = new Map();
+  /** @type {Map<string, PodGroup>} */
+  podGroups = new Map();
 
   /** @type {Map<string, Pod>} pods without a node */
   pending = new Map();
@@ -88,6 +101,8 @@ export class Model {
 
   /** @type {Map<string, Map<string, Pod>>} */
   #byNode = new Map();
+  /** @type {Map<string, Map<string, Pod>>} */
+  #byGroup = new Map();
 
   /**
    * The pods that a node has, and those that are nominated to it.
@@ -96,6 +111,24 @@ export class Model {
    */
   podsOn(name) {
     return this.#byNode.get(name)?.values() ?? [];
+  }
+
+  /**
+   * Pods that say they belong to a group, whether or not there is such a group.
+   * @param {string} key
+   * @returns {Iterable<Pod>}
+   */
+  membersOf(key) {
+    return this.#byGroup.get(key)?.values() ?? [];
+  }
+
+  get hasGroups() {
+    return this.podGroups.size + this.#byGroup.size > 0;
+  }
+
+  /** Keys of all pod groups, also of those that only pods speak of. */
+  get groupKeys() {
+    return new Set([...this.podGroups.keys(), ...this.#byGroup.keys()]);
   }
 
   /** @returns {Model} */
@@ -185,6 +218,7 @@ export class Model {
       else if (belongs) index.delete(key);
     }
     this.#countOnNode(pod, key, sign);
+    countIn(this.#byGroup, pod.group, pod, key, sign);
     const rank = rankOf(pod);
     const count = (this.ranks.get(rank) ?? 0) + sign;
     if (count > 0) this.ranks.set(rank, count);
@@ -202,19 +236,30 @@ export class Model {
    */
   #countOnNode(pod, key, sign) {
     const name = takesRoom(pod) ? pod.node : isPending(pod) ? pod.nominated : undefined;
-    if (!name) return;
-    const pods = this.#byNode.get(name) ?? new Map();
-    if (sign > 0) pods.set(key, pod);
-    else pods.delete(key);
-    if (pods.size) this.#byNode.set(name, pods);
-    else this.#byNode.delete(name);
+    countIn(this.#byNode, name, pod, key, sign);
   }
+}
+
+/**
+ * @param {Map<string, Map<string, Pod>>} index
+ * @param {string | undefined} name under which the pod is found; none if it is not in the index
+ * @param {Pod} pod
+ * @param {string} key
+ * @param {1 | -1} sign
+ */
+function countIn(index, name, pod, key, sign) {
+  if (!name) return;
+  const pods = index.get(name) ?? new Map();
+  if (sign > 0) pods.set(key, pod);
+  else pods.delete(key);
+  if (pods.size) index.set(name, pods);
+  else index.delete(name);
 }
 
 // Questions that several views ask.
 
 /** @param {Pod} pod */
-const isOver = (pod) => pod.phase === "Succeeded" || pod.phase === "Failed";
+export const isOver = (pod) => pod.phase === "Succeeded" || pod.phase === "Failed";
 /** @param {Pod} pod */
 export const isPending = (pod) => !pod.node && !isOver(pod);
 /** @param {Pod} pod */

@@ -15,6 +15,7 @@ const SELECTS = ["namespace", "priorityClass", "state"];
 
 export class Search {
   filter = new Filter();
+  #group = "";
   #changed;
   #visit;
   #words = /** @type {HTMLInputElement} */ (byId("search"));
@@ -52,12 +53,22 @@ export class Search {
   clear() {
     this.#words.value = "";
     for (const name of SELECTS) select(name).value = "";
+    this.#group = "";
+    this.#take();
+  }
+
+  /**
+   * Looks for the members of a pod group, or no longer if it did.
+   * @param {string} key
+   */
+  toggleGroup(key) {
+    this.#group = this.#group === key ? "" : key;
     this.#take();
   }
 
   #take() {
     const [namespace, priorityClass, state] = SELECTS.map((name) => select(name).value);
-    this.filter = new Filter({ words: this.#words.value, namespace, priorityClass, state });
+    this.filter = new Filter({ words: this.#words.value, namespace, priorityClass, state, group: this.#group });
     this.#at = -1;
     this.#changed();
   }

@@ -1,4 +1,5 @@
-// Pods by their uid, also those that are gone: Events name a preemptor by its uid, and people know it by its name.
+// Pods by their uid, also those that are gone: Events name a preemptor, a pod or a group of pods, by its uid, and people
+// know it by its name.
 
 /** @import { Pod } from "./model.js" */
 
@@ -8,7 +9,7 @@ const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 export class PodsByUid {
   /** @type {Map<string, Pod>} as they were last, those heard of last at the end */
   #pods = new Map();
-  /** @type {Map<string, string>} names that only Events have said */
+  /** @type {Map<string, string>} names of pod groups, and those that only Events have said */
   #names = new Map();
 
   /**
@@ -18,6 +19,7 @@ export class PodsByUid {
   learn(table, row) {
     if (!row) return;
     if (table === "pods") remember(this.#pods, row.uid, row);
+    if (table === "podGroups" && row.uid) remember(this.#names, row.uid, row.name);
     if (table === "events" && row.aboutUid && row.about?.startsWith("Pod ")) {
       remember(this.#names, row.aboutUid, row.about.slice("Pod ".length));
     }
@@ -40,7 +42,7 @@ export class PodsByUid {
   }
 
   /**
-   * A message with the names of pods in place of their uids, as far as they are known.
+   * A message with the names of pods and groups in place of their uids, as far as they are known.
    * @param {string} message
    */
   named(message) {
