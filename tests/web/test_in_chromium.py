@@ -191,9 +191,10 @@ def test_a_gang_waits_for_its_quorum_is_placed_and_shows_its_members(
     expect(row).to_contain_text("placed together")
     expect(row.get_by_role("img")).to_have_attribute("aria-label", "3 bound")
 
-    row.get_by_role("button").click()
+    row.get_by_role("button").press("Enter")
     expect(page.locator("#found-count")).to_have_text("3 pods")
     expect(row.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    expect(row.get_by_role("button")).to_be_focused()
     page.get_by_role("button", name="Clear").click()
     expect(page.locator("#found")).not_to_be_visible()
     assert opened.faults == []

@@ -52,12 +52,14 @@ export class Records {
   }
 
   /**
-   * Entries that say the same as before keep their element, and with it focus and what was typed.
+   * Entries that say the same as before keep their element, and with it focus and what was typed; others keep the focus.
    * @param {Entry[]} entries
    */
   #list(entries) {
     const list = byId("records").querySelector("ul") ?? element("ul.entries");
     const kept = new Map();
+    const focused = document.activeElement;
+    const place = [...this.#items].find(([, { item }]) => item.contains(focused))?.[0];
     for (const { key, facts, make } of entries) {
       const known = this.#items.get(key);
       kept.set(key, known?.facts === facts ? known : { facts, item: make() });
@@ -67,6 +69,7 @@ export class Records {
       list,
       [...kept.values()].map(({ item }) => item),
     );
+    if (focused && !focused.isConnected) kept.get(place)?.item.querySelector(focused.localName)?.focus();
     return list;
   }
 
