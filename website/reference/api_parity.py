@@ -224,15 +224,16 @@ def verdicts() -> list[Verdict]:
 
 
 def _recorded() -> Iterator[str]:
-    files = ("admission", "admission_drawn")
-    every, drawn = (sum(map(_requests_in, names)) for names in (files, files[1:]))
+    counts = [_requests_in(name) for name in ("admission", "admission_drawn", "admission_tables")]
     lines = (RECORDINGS / "admission_differences.txt").read_text(encoding="utf-8").splitlines()
     different = sum(len(line.split()) for line in lines if not line.startswith("#"))
     yield from ("", "## Recorded answers", "")
-    yield f"{every:,} requests of all kinds, valid and invalid, with what kube-apiserver v1.36.4 answered, are in the"
-    yield f"repository and are played in each run of the tests. {drawn:,} of them were drawn at random and kept because"
-    yield "they reached a part of the checks that none before them did, so they are odder than what clients send. Code,"
-    yield f"causes, message, warnings, stored document and field ownership are the same for all but {different}, which"
+    yield f"{sum(counts):,} requests of all kinds, valid and invalid, with what kube-apiserver v1.36.4 answered, are in the"
+    yield f"repository and are played in each run of the tests. {counts[1]:,} of them were drawn at random and kept because"
+    yield "they reached a part of the checks that none before them did, so they are odder than what clients send;"
+    yield f"{counts[2]:,} are documents that say much with one thing changed: values at, below and above each bound, words"
+    yield "that are no member of an enumeration, fields that are empty or missing. Code, causes, message, warnings, stored"
+    yield f"document and field ownership are the same for all but {different}, which"
     yield "`tests/recordings/admission_differences.txt` lists with reasons."
 
 

@@ -1,6 +1,8 @@
 """Documents of all kinds, good and bad, that a real API server (v1.36.4) was sent, and its whole answers.
 
-Those of `admission_drawn` were drawn because each of them reached something in the checks that none before did.
+Those of `admission_drawn` were drawn because each of them reached something in the checks that none before did; those
+of `admission_tables` are documents that say much, with one thing changed: each bound at, below and above it, each word
+of an enumeration and one that is none, each field empty or missing.
 
 Those that are answered differently are listed by reason in `admission_differences.txt`. The list only shrinks: a case
 that comes to agree must be taken off it.
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 from tests.support.recorded_answers import Replay, read_cases
 
-FILES = {"admission.jsonl.xz": 6, "admission_drawn.jsonl.xz": 6}
+FILES = {"admission.jsonl.xz": 6, "admission_drawn.jsonl.xz": 6, "admission_tables.jsonl.xz": 6}
 """In how many parts each file is played."""
 
 
