@@ -228,12 +228,12 @@ def _recorded() -> Iterator[str]:
     lines = (RECORDINGS / "admission_differences.txt").read_text(encoding="utf-8").splitlines()
     different = sum(len(line.split()) for line in lines if not line.startswith("#"))
     yield from ("", "## Recorded answers", "")
-    yield f"{sum(counts):,} requests of all kinds, valid and invalid, with what kube-apiserver v1.36.4 answered, are in the"
-    yield f"repository and are played in each run of the tests. {counts[1]:,} of them were drawn at random and kept because"
-    yield "they reached a part of the checks that none before them did, so they are odder than what clients send;"
-    yield f"{counts[2]:,} are documents that say much with one thing changed: values at, below and above each bound, words"
-    yield "that are no member of an enumeration, fields that are empty or missing. Code, causes, message, warnings, stored"
-    yield f"document and field ownership are the same for all but {different}, which"
+    yield f"{sum(counts):,} requests of all kinds, valid and invalid, with what kube-apiserver v1.36.4 answered, are in"
+    yield f"the repository and are played in each run of the tests. {counts[1]:,} of them were drawn at random and kept"
+    yield "because they reached a part of the checks that none before them did, so they are odder than usual."
+    yield f"{counts[2]:,} are full documents with one thing changed: values at, below and above each bound, words that are"
+    yield "no member of an enumeration, fields that are empty or missing. Code, causes, message, warnings,"
+    yield f"stored document and field ownership are the same for all but {different}, which"
     yield "`tests/recordings/admission_differences.txt` lists with reasons."
 
 
