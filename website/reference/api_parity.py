@@ -231,8 +231,8 @@ def _recorded() -> Iterator[str]:
     yield f"{sum(counts):,} requests of all kinds, valid and invalid, with what kube-apiserver v1.36.4 answered, are in"
     yield f"the repository and are played in each run of the tests. {counts[1]:,} of them were drawn at random and kept"
     yield "because they reached a part of the checks that none before them did, so they are odder than usual."
-    yield f"{counts[2]:,} are full documents with one thing changed: values at, below and above each bound, words that are"
-    yield "no member of an enumeration, fields that are empty or missing. Code, causes, message, warnings,"
+    yield f"{counts[2]:,} are full documents with one thing changed: values at, below and above each bound, words that"
+    yield "are no member of an enumeration, fields that are empty or missing. Code, causes, message, warnings,"
     yield f"stored document and field ownership are the same for all but {different}, which"
     yield "`tests/recordings/admission_differences.txt` lists with reasons."
 
