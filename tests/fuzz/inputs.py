@@ -87,8 +87,17 @@ def _others() -> list[Plain]:
         make.service("web", app="web").dict(),
         make.budget("web").min_available("50%").selects(app="web").dict(),
         make.pod_group("gang").gang(2).dict(),
+        _workload(),
         make.budget("low").max_unavailable(1).selects("app in (low)").allows(1, disrupted=["old"]).dict(),
     ]
+
+
+def _workload() -> Plain:
+    template = {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}}
+    return {
+        **{"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload", "metadata": {"name": "training"}},
+        "spec": {"podGroupTemplates": [template]},
+    }
 
 
 def _storage() -> list[Plain]:

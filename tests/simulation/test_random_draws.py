@@ -45,6 +45,7 @@ NOT_DRAWN = {
     "waiting": "plugins of one's own hold pods back; tests/unit/core has some that do",
     "SetGroupCondition": "there are no pod groups; tests/simulation/test_random_groups.py draws worlds with some",
     "PodGroup": "tests/simulation/test_random_groups.py draws worlds with some",
+    "Workload": "the scheduler does not look at it; tests/unit/controllers/workloads/test_job_groups.py makes some",
     "incomplete": "there are no pod groups; tests/simulation/test_random_groups.py draws worlds with some",
     "ClaimWriteFailed": "simulated writes that free a claim do not fail; tests/live has some that do",
 }

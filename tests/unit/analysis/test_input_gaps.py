@@ -62,9 +62,9 @@ def test_a_partial_dump_without_services_lacks_them_too() -> None:
 
 
 def test_the_command_gets_every_kind() -> None:
-    """Device taint rules and pod groups are not served by default."""
+    """Device taint rules, pod groups and workloads are not served by default."""
     named = {parse_object_name(f"{kind}/x", KINDS).kind for kind in f"{DUMP_KINDS},{DEVICE_KINDS}".split(",")}
-    assert named == KINDS.keys() - {"DeviceTaintRule", "PodGroup"}
+    assert named == KINDS.keys() - {"DeviceTaintRule", "PodGroup", "Workload"}
 
 
 def test_the_command_gets_devices_where_pods_use_them() -> None:

@@ -178,7 +178,7 @@ def test_the_kubernetes_version_is_kept_in_the_journal(tmp_path: Path, capsys: p
         (["-f", "none.yaml"], "none.yaml: no such file"),
         (["--until", "later"], "invalid duration"),
         (["--until", "0s"], "must be greater than 0"),
-        (["--fail-on", "rain"], "expected evicts, evicts=CLASS, pdb, pending or loop"),
+        (["--fail-on", "rain"], "expected evicts, evicts=CLASS, pdb, pending, loop or deadlock"),
         (["--fail-on", "evicts=gold"], "no PriorityClass gold; known classes: high"),
         (["--timeline", "none.yaml"], "none.yaml: No such file"),
         (["--nodes", "nodes.yaml"], "'nodes.yaml': expected FILE=N"),

@@ -40,7 +40,8 @@ def watched(without: tuple[str, ...] = (), **options: Any) -> list[str]:
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"plugins": {"multiPoint": {"disabled": disabled}}}],
     }
-    return [kind.info.kind for kind in kinds_to_watch(load_configuration(document, **options))]
+    configuration = load_configuration(document, **{"release": DEFAULT_RELEASE, **options})
+    return [kind.info.kind for kind in kinds_to_watch(configuration)]
 
 
 def test_the_default_profile_watches_what_kube_scheduler_watches() -> None:
