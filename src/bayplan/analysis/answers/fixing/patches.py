@@ -111,8 +111,9 @@ def _pod_patches(pod: Pod, origin: Origin, edits: Sequence[Edit], waiting: Seque
     else:
         others = list(edits)
     if others and origin.reference.kind == POD:
-        for each in waiting:  # one, unless they belong to a pod group
-            yield from _bare_pod_patches(each, others)
+        for each in waiting:  # one, unless they belong to a pod group, some of which may be as they should
+            if _operations(each.spec, others, "/spec"):
+                yield from _bare_pod_patches(each, others)
     elif others:
         yield from _template_patches(pod, origin, others, [each for each in waiting if looks_stored(each)])
 

@@ -69,6 +69,14 @@ def test_pods_without_a_workload_are_each_changed() -> None:
     assert [name in patch.command for name, patch in zip(("g-0", "g-1"), patches, strict=True)] == [True, True]
 
 
+def test_pods_that_are_as_they_should_be_are_left_alone() -> None:
+    small = [make.pod(name).cpu("2").in_group("g").manifest() for name in ("g-0", "g-1")]
+    large = make.pod("large").cpu("6").in_group("g").manifest()
+    answer = fixes(*racks(2), make.pod_group("g").gang(3), *small, large)
+    (lowered,) = [fix for fix in answer.fixes if fix.changes[0].kind.value == "request"]
+    assert [patch.command.count('"op"') for patch in lowered.patches] == [1]
+
+
 def test_a_pod_of_a_group_means_the_group() -> None:
     assert told(fixes(*racks(1), *gang(2), pod="g-1")) == told(fixes(*racks(1), *gang(2)))
 
