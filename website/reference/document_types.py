@@ -95,6 +95,7 @@ class Reprieve(TypedDict):
     startTime: str | None
     budgetUsedUp: bool
     kept: bool
+    together: NotRequired[list[str]]
     stoppedBy: NotRequired[str]
     reasons: NotRequired[list[str]]
 

@@ -27,6 +27,7 @@ from bayplan.config.registry import build_profiles
 from bayplan.config.releases import NEWEST_RELEASE, ChosenRelease, KubernetesRelease, next_to, release_named
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
+from bayplan.core.preemption.unit_search import UnitSearch
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
@@ -103,10 +104,13 @@ class Cluster(Shown, ClusterObjects):
 
         The pod may be the next one of a workload (`deployment/web`); a running pod is treated as if it were pending.
         With `foreign_victims="never"`, pods of schedulers that the configuration does not have are not preempted.
-        Extenders of the configuration are called only with `call_extenders`.
+        Extenders of the configuration are called only with `call_extenders`. Where pod groups are on, whole groups may
+        be among those that it preempts; a pod of a group is not tried alone: ask `explain_group`.
         """
         wanted = self.wanted(pod, namespace)
-        configuration = load_configuration(config, feature_gates, release=self.release)
+        configuration = load_configuration(config, feature_gates, release=self.release, with_groups=True)
+        if configuration.gates.generic_workload and (group := group_key(wanted.pod)):
+            raise not_found(f"Pod {wanted.subject.key}", f"is not tried alone: ask about podgroup/{group}")
         pending = unbound(wanted.pod)
         with asking_extenders(configuration, [*self.objects, pending], called=call_extenders) as extenders:
             profiles = build_profiles(configuration, extenders)
@@ -118,7 +122,7 @@ class Cluster(Shown, ClusterObjects):
             add_along(cache, [wanted.origin] if wanted.origin else [])
             info = cache.info(self.claiming(pending, cache))
             view = cache.view()
-            found = attempt(profile, info, view)
+            found = attempt(profile, info, view, search=UnitSearch.where_needed(cache, profile))
         return PodExplanation(
             wanted.subject, Explanation(found, view, run_pre_enqueue(profile.pre_enqueue, info)), profile
         )

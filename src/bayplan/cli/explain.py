@@ -20,9 +20,9 @@ from bayplan.cli.options import (
     CommandWithFiles,
     all_namespaces_option,
     call_extenders_option,
+    knows_groups,
     note,
     note_extenders,
-    refuse_groups,
     require_groups,
     selector_option,
 )
@@ -86,10 +86,13 @@ def command(
         note_extenders(asked.config, asked.feature_gates, cluster.release)
     if pod is None:
         return _list(asked, cluster, selector)
-    refuse_groups(asked.feature_gates, cluster.release)
     if selector or asked.source.all_namespaces:
         raise click.UsageError("-l and -A list pods, and cannot be combined with POD.")
+    has_groups = knows_groups(asked.config, asked.feature_gates, cluster.release)
     if group := group_key(cluster.wanted(pod, asked.namespace).pod):
+        if has_groups:
+            note(f"the pod belongs to the pod group {group}, which is tried as a whole")
+            return _explain_group(asked, cluster, group)
         note(
             f"the pod belongs to the pod group {group}; pod groups are off, so it is explained as if it were alone. "
             f"To explain the group: bayplan explain podgroup/{group.partition('/')[2]} {GROUPS_ON}"
@@ -97,6 +100,8 @@ def command(
     why = cluster.explain(pod, namespace=asked.namespace, call_extenders=call_extenders, **asked.settings())
     document = why.document(all_reasons=all_reasons)
     if optimal:
+        if has_groups:
+            raise click.UsageError("--optimal does not know what is evicted as a whole: leave out GenericWorkload")
         least = cluster.least_disruption(pod, namespace=asked.namespace, **asked.settings())
         document["leastDisruption"] = least.to_dict()
     if asked.output in ("json", "yaml"):

@@ -259,10 +259,14 @@ def refuse_groups(feature_gates: str, release: KubernetesRelease) -> None:
         raise click.UsageError(f"{error}; ask about [NAMESPACE/]podgroup/NAME") from error
 
 
+def knows_groups(config: ConfigSource, feature_gates: str, release: KubernetesRelease) -> bool:
+    """Whether the scheduler that is asked about decides on pod groups."""
+    return load_configuration(config, feature_gates, release=release, with_groups=True).gates.generic_workload
+
+
 def require_groups(config: ConfigSource, feature_gates: str, release: KubernetesRelease, asked: str) -> None:
     """For a question about a group, or all of a Workload: raises UsageError where groups are off."""
-    gates = load_configuration(config, feature_gates, release=release, with_groups=True).gates
-    if not gates.generic_workload:
+    if not knows_groups(config, feature_gates, release):
         raise click.UsageError(f"pod groups are off by default; to ask about {asked}, add {GROUPS_ON}")
 
 

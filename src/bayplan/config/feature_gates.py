@@ -101,11 +101,6 @@ def settings_of(given: GateSettings) -> dict[str, bool]:
     return settings
 
 
-def without_group_gates(given: GateSettings) -> dict[str, bool]:
-    """The settings but for those of pod groups. Raises FeatureGateError."""
-    return {name: value for name, value in settings_of(given).items() if name not in GROUP_GATES}
-
-
 def refused_gates(settings: Mapping[str, bool], release: KubernetesRelease) -> dict[str, str]:
     """Which of these a version would not start with, each with what it says; the rest can be set."""
     refused: dict[str, str] = {}

@@ -13,6 +13,7 @@ from bayplan.core.framework.verdict import Status
 from bayplan.core.preemption.candidates import Candidates
 from bayplan.core.preemption.record import preemption_record
 from bayplan.core.preemption.search import Searched
+from bayplan.core.preemption.unit_search import UnitsFound
 from bayplan.core.snapshot import View
 
 Plain = dict[str, Any]
@@ -52,11 +53,11 @@ class Explanation:
     def without_victims(self) -> list[str]:
         """The nodes that preemption tried and where no pod is of lower priority."""
         searched = self._searched()
-        return self.names(searched.dry_run.without_victims) if searched else []
+        return self.names(searched.without_victims) if searched else []
 
-    def _searched(self) -> Searched | None:
+    def _searched(self) -> Searched | UnitsFound | None:
         found = self.attempt.post_filter.found if self.attempt.post_filter else None
-        return found if isinstance(found, Searched) else None
+        return found if isinstance(found, Searched | UnitsFound) else None
 
     def _scores(self) -> Plain:
         scored = self.attempt.scored

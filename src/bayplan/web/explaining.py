@@ -16,7 +16,7 @@ from bayplan.apiserver.registry.typed import MODELED
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.apiserver.storage.storage import Storage
-from bayplan.config.feature_gates import GateSettings, without_group_gates
+from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import ConfigSource, load_configuration
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.model.errors import InvalidObject
@@ -108,9 +108,7 @@ class Explainer:
             if group and self._knows_groups(cluster):
                 why = cluster.explain_group(group, self._config, feature_gates=self._feature_gates).document()
                 return {"parts": plain_parts(group_parts(why)), "pods": (why["preemption"] or {}).get("evicted", [])}
-            # Which whole groups a pod without one would preempt is not worked out: it is explained as without groups.
-            gates = without_group_gates(self._feature_gates)
-            document = cluster.explain(key, self._config, feature_gates=gates).document()
+            document = cluster.explain(key, self._config, feature_gates=self._feature_gates).document()
         except InvalidObject as error:
             raise BadRequest(str(error)) from None
         return {"parts": plain_parts(explanation_parts(document)), "pods": sorted(_victims(document))}

@@ -164,9 +164,9 @@ def test_feature_gates_are_heeded_or_refused_by_name(bayplan: Bayplan, file_of: 
     assert bayplan("explain", "x", "-f", file, "--feature-gates", f"{comparing}=true").code == 0
     given_twice = ["--feature-gates", f"{comparing}=true", "--feature-gates", "VolumeLimitScaling=true"]
     assert bayplan("explain", "x", "-f", file, *given_twice).code == 0
-    said = bayplan("explain", "x", "-f", file, "--feature-gates", "GenericWorkload=true")
+    said = bayplan("explain", "x", "-f", file, "--feature-gates", "DRADerivedAttributes=true")
     assert said.code == 2
-    assert "GenericWorkload=true is not supported" in said.err
+    assert "DRADerivedAttributes=true is not supported" in said.err
 
 
 def test_the_kubernetes_version_is_that_of_the_scheduler_that_decides(bayplan: Bayplan, file_of: FileOf) -> None:
@@ -270,10 +270,36 @@ def test_groups_are_off_unless_asked_for(bayplan: Bayplan, gang_file: str) -> No
     assert "add --kubernetes-version 1.37 --feature-gates GenericWorkload=true" in said.err
 
 
-def test_a_single_pod_is_not_explained_among_groups(bayplan: Bayplan, gang_file: str) -> None:
+def test_a_pod_of_a_group_is_explained_with_the_group(bayplan: Bayplan, gang_file: str) -> None:
     said = bayplan("explain", "x", "-f", gang_file, *GROUPS)
-    assert said.code == 2
-    assert "ask about [NAMESPACE/]podgroup/NAME" in said.err
+    assert said.code == 1
+    assert said.first_line == "The group default/g does not fit now: 1 of 2 pods would find a node."
+    assert "note: the pod belongs to the pod group default/g, which is tried as a whole" in said.err
+    said = bayplan("explain", "x", "-f", gang_file, "--kubernetes-version", "1.37")
+    assert said.code == 0
+    assert "default/x fits on the only node" in said.first_line
+    assert "note: the pod belongs to the pod group default/g; pod groups are off, so it is explained as if" in said.err
+
+
+def test_a_pod_without_a_group_preempts_whole_groups(bayplan: Bayplan, tmp_path: Path) -> None:
+    path, members = tmp_path / "cluster.json", [pod("x", "g", cpu="3", on="a"), pod("y", "g", cpu="3", on="b")]
+    whole = gang("g", 2) | {"metadata": {"name": "g", "namespace": "default"}}
+    whole["spec"]["disruptionMode"] = {"all": {}}
+    boss = pod("boss", cpu="3", priority=9)
+    boss["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "b"}
+    nodes = [node("a"), node("b") | {"metadata": {"name": "b", "labels": {"kubernetes.io/hostname": "b"}}}]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, whole, boss, *members]}))
+    said = bayplan("explain", "boss", "-f", str(path), *GROUPS, "--details")
+    assert said.code == 1
+    assert "evicting default/x and default/y would make room on b." in said.first_line
+    record = json.loads(bayplan("explain", "boss", "-f", str(path), *GROUPS, "-o", "json").out)["preemption"]["record"]
+    (candidate,) = record["candidates"]
+    assert [victim["pod"] for victim in candidate["victims"]] == ["default/x", "default/y"]
+    (reprieve,) = candidate["reprieves"]
+    assert (reprieve["pod"], reprieve["together"]) == ("default/x", ["default/y"])
+    assert (reprieve["kept"], reprieve["stoppedBy"]) == (False, "NodeResourcesFit")
+    said = bayplan("explain", "boss", "-f", str(path), *GROUPS, "--optimal")
+    assert (said.code, "--optimal does not know what is evicted as a whole" in said.err) == (2, True)
 
 
 def test_a_group_that_is_not_there(bayplan: Bayplan, gang_file: str) -> None:

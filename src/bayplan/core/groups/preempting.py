@@ -46,6 +46,7 @@ class GroupPreemption:
     victims: list[str] = field(default_factory=list)  # in order of importance, terminating ones among them
     evicted: list[str] = field(default_factory=list)  # those to be deleted now, sorted
     violations: int = 0  # victims whose eviction breaks a budget
+    broken: dict[str, list[str]] = field(default_factory=dict)  # pod that may have to go -> budgets that this breaks
     proposed: dict[str, str] = field(default_factory=dict)  # member -> node
     actions: tuple[Action, ...] = ()  # of PodGroupPostFilter plugins, to perform whatever becomes of the group
     units: list[TriedUnit] = field(default_factory=list)  # all of lower priority, in the order of reprieve
@@ -68,7 +69,7 @@ def preempt(stage: GroupStage) -> GroupPreemption:
     )
     if not potential:
         return GroupPreemption(unresolvable(NO_VICTIMS))
-    spared, violating = order_of_reprieve(view, potential)
+    spared, broken = order_of_reprieve(view, potential)
     with cache.trial():
         nodes = {row: int(view.pods.node_rows[row]) for unit in potential for row in unit.pod_rows}
         for row in nodes:
@@ -79,10 +80,11 @@ def preempt(stage: GroupStage) -> GroupPreemption:
         if not trial.placed.status.ok:
             return found
         search = _Reprieve(stage, trial.placed.assigned, nodes)
-        found.units = [TriedUnit(unit, violating.get(unit, 0), search.may_stay(unit)) for unit in spared]
+        found.units = [TriedUnit(unit, broken.violations(unit), search.may_stay(unit)) for unit in spared]
     found.ran = True
     victims = [each.unit for each in found.units if not each.may_stay]
-    found.violations = sum(violating.get(unit, 0) for unit in victims)
+    found.violations = sum(broken.violations(unit) for unit in victims)
+    found.broken = {view.pods.keys[row]: budgets for row, budgets in broken.by_row.items()}
     in_order = sorted(victims, key=lambda unit: unit.order)
     name_victims(found, view, [row for unit in in_order for row in unit.pod_rows])
     found.proposed = {each.member.key: each.node for each in trial.placed.assigned}

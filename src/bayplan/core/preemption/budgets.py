@@ -27,6 +27,14 @@ class Protection:
     violating: BoolArray  # (victims,)
     by_budget: dict[str, BoolArray]  # namespace/name -> (victims,) pods that break this budget
 
+    def budgets_by_row(self, pod_rows: RowArray) -> dict[int, list[str]]:
+        """Pod row -> the budgets that its eviction breaks; `pod_rows` are those that were asked about."""
+        broken: dict[int, list[str]] = {}
+        for budget, covered in self.by_budget.items():
+            for row in pod_rows[covered].tolist():
+                broken.setdefault(row, []).append(budget)
+        return broken
+
 
 def protect(view: View, pod_rows: RowArray, node_starts: RowArray) -> Protection:
     """`pod_rows` are grouped by node, most important first; `node_starts` has the first position of each pod's node."""

@@ -42,11 +42,7 @@ class Potential:
 
     def broken_budgets(self) -> dict[int, list[str]]:
         """Pod row -> the budgets that its eviction breaks."""
-        broken: dict[int, list[str]] = {}
-        for budget, covered in self.protection.by_budget.items():
-            for row in self.pod_rows[covered].tolist():
-                broken.setdefault(row, []).append(budget)
-        return broken
+        return self.protection.budgets_by_row(self.pod_rows)
 
 
 @dataclass(frozen=True, slots=True)

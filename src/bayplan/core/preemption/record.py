@@ -6,7 +6,7 @@ Made from the arrays of the dry run when somebody asks; a decision that nobody r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from bayplan.core.framework.contract import Found
 from bayplan.core.preemption.candidates import Candidates, DryRun
 from bayplan.core.preemption.search import Searched
 from bayplan.core.preemption.select import START_TIME, CriterionStep
+from bayplan.core.preemption.unit_search import PutBack, UnitsFound, UnitsOnNode
 from bayplan.core.snapshot import View
 from bayplan.model.timestamps import format_time
 
@@ -25,9 +26,12 @@ Plain = dict[str, Any]
 
 def preemption_record(found: Found | None, view: View, filtered: Filtered) -> Plain | None:
     """Every candidate with its victims and reprieves, and the choice between them; None if nothing was tried."""
+    every = range(len(found.candidates.rows)) if isinstance(found, Searched | UnitsFound) else ()
+    if isinstance(found, UnitsFound):
+        return _record_of_units(found, view, every, _unit_reprieves(found, view))
     if not isinstance(found, Searched):
         return None
-    return _record_of(found, view, range(len(found.candidates.rows)), _reprieves(found.dry_run, view, filtered))
+    return _record_of(found, view, every, _reprieves(found.dry_run, view, filtered))
 
 
 def short_record(found: Found | None, view: View, filtered: Filtered, chosen_row: int, most: int) -> Plain | None:
@@ -36,15 +40,18 @@ def short_record(found: Found | None, view: View, filtered: Filtered, chosen_row
     Has at most `most` candidates, and says how many it leaves out. A large cluster has thousands of them: only what
     is kept is put into words.
     """
-    if not isinstance(found, Searched):
+    if not isinstance(found, Searched | UnitsFound):
         return None
     kept = _longest_lasting(found, view, chosen_row)[:most]
-    reprieves = _reprieves(found.dry_run, view, filtered, only_on=chosen_row)
     left_out = len(found.candidates.rows) - len(kept)
+    if isinstance(found, UnitsFound):
+        units = _unit_reprieves(found, view, only_on=chosen_row)
+        return _record_of_units(found, view, kept, units) | {"candidatesLeftOut": left_out}
+    reprieves = _reprieves(found.dry_run, view, filtered, only_on=chosen_row)
     return _record_of(found, view, kept, reprieves) | {"candidatesLeftOut": left_out}
 
 
-def _longest_lasting(searched: Searched, view: View, chosen_row: int) -> list[int]:
+def _longest_lasting(searched: Searched | UnitsFound, view: View, chosen_row: int) -> list[int]:
     """Positions of all candidates: the chosen one, then by the number of criteria they took part in, then by name."""
     rows, names = searched.candidates.rows.tolist(), view.nodes.names
     lasted = np.zeros(len(rows), dtype=np.int64)
@@ -63,12 +70,49 @@ def _record_of(searched: Searched, view: View, kept: Sequence[int], reprieves: d
     }
 
 
+def _record_of_units(found: UnitsFound, view: View, kept: Sequence[int], reprieves: dict[int, list[Plain]]) -> Plain:
+    candidates = found.candidates
+    broken = [found.tried[int(candidates.rows[position])].broken.by_row for position in kept]
+    return {
+        "candidates": [
+            _candidate(position, candidates, view, budgets, reprieves)
+            for position, budgets in zip(kept, broken, strict=True)
+        ],
+        "foreignPods": len(found.foreign_rows),
+        "choice": [_criterion(step, candidates, view, set(kept)) for step in found.selection.steps],
+    }
+
+
+def _unit_reprieves(found: UnitsFound, view: View, only_on: int | None = None) -> dict[int, list[Plain]]:
+    """As `_reprieves`; of units that have several pods the first stands for all, with the others beside it."""
+    return {
+        row: [_reprieve(each, on, view) for each in on.reprieves]
+        for row, on in found.tried.items()
+        if only_on in (None, row)
+    }
+
+
+def _reprieve(tried: PutBack, on: UnitsOnNode, view: View) -> Plain:
+    first, *others = tried.unit.pod_rows
+    plain = {
+        **_pod(first, view),
+        "priority": tried.unit.priority,
+        "budgetUsedUp": on.broken.violations(tried.unit) > 0,
+        "kept": tried.status.ok,
+    }
+    if others:
+        plain["together"] = [view.pods.keys[row] for row in others]
+    if not tried.status.ok:
+        plain |= {"stoppedBy": tried.status.plugin, "reasons": list(tried.status.reasons)}
+    return plain
+
+
 def _candidate(
     position: int,
     candidates: Candidates,
     view: View,
-    broken: dict[int, list[str]],
-    reprieves: dict[int, list[Plain]],
+    broken: Mapping[int, list[str]],
+    reprieves: Mapping[int, list[Plain]],
 ) -> Plain:
     node_row = int(candidates.rows[position])
     return {

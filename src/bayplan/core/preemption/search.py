@@ -29,6 +29,11 @@ class Searched:
     filtered: Filtered  # what it started from
 
     @property
+    def without_victims(self) -> RowArray:
+        """Node rows with no pod that may be evicted."""
+        return self.dry_run.without_victims
+
+    @property
     def node_statuses(self) -> dict[int, Status]:
         """Node row -> why trying it did not help."""
         return {int(row): status for status, rows in self.unsuccessful for row in rows}

@@ -8,7 +8,7 @@ pods of its victims, wherever they are. Upstream: plugins/defaultpreemption (v1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,10 +21,27 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status
 from bayplan.core.preemption.candidates import NO_VICTIMS, Candidates, expected_a_victim
 from bayplan.core.preemption.potential import potential_rows
-from bayplan.core.preemption.select import select
-from bayplan.core.preemption.units import Unit, may_go, order_of_reprieve, units_on
+from bayplan.core.preemption.select import Selection, select
+from bayplan.core.preemption.units import BrokenBudgets, Unit, may_go, order_of_reprieve, units_on
 from bayplan.core.preemption.unstable_order import sorted_like_go
 from bayplan.core.snapshot import View
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """A unit that was put back, and what the pod was told of the node then: whether the unit may stay."""
+
+    unit: Unit
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class UnitsOnNode:
+    """What was tried on one node."""
+
+    victims: Sequence[Unit]
+    reprieves: Sequence[PutBack]  # in their order
+    broken: BrokenBudgets
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +49,21 @@ class UnitsFound:
     """Candidates with their victims, and why other nodes are none."""
 
     candidates: Candidates
-    tied: RowArray  # positions in `candidates`
+    selection: Selection
     node_statuses: dict[int, Status]
+    tried: dict[int, UnitsOnNode]  # node row -> how its victims were found, of candidates
+    foreign_rows: set[int]  # pods of lower priority that stay: they, or some of their group, are another scheduler's
+    filtered: Filtered  # what it started from
 
     @property
     def tied_rows(self) -> RowArray:
-        rows: RowArray = self.candidates.rows[self.tied]
+        rows: RowArray = self.candidates.rows[self.selection.tied]
         return rows
+
+    @property
+    def without_victims(self) -> RowArray:
+        """Node rows with no pod that may be evicted."""
+        return row_array([row for row, status in self.node_statuses.items() if status is NO_VICTIMS])
 
     def victims_on(self, node_row: int) -> RowArray:
         return self.candidates.victims_of(int(np.searchsorted(self.candidates.rows, node_row)))
@@ -55,44 +80,53 @@ class UnitSearch:
         self._cache, self._profile = cache, profile
         self._leaves_out_strays = leaves_out_strays
 
+    @classmethod
+    def where_needed(cls, cache: Cache, profile: Profile) -> UnitSearch | None:
+        """None where no pod of a group is on a node: then a dry run finds the same, faster."""
+        return cls(cache, profile) if cache.gates.generic_workload and cache.view().pods.grouped else None
+
     def __call__(self, pod: PodInfo, view: View, filtered: Filtered) -> UnitsFound:
         rows: list[int] = []
         victims: list[int] = []
         bounds, violations = [0], []
         statuses: dict[int, Status] = {}
+        tried: dict[int, UnitsOnNode] = {}
+        foreign: set[int] = set()
         for node_row in potential_rows(filtered, view).tolist():
-            found = self._try_node(pod, view, filtered, node_row)
+            found = self._try_node(pod, view, filtered, node_row, foreign)
             if isinstance(found, Status):
                 statuses[node_row] = found
                 continue
-            units, broken = found
+            tried[node_row] = found
             rows.append(node_row)
-            victims += [row for unit in units for row in unit.pod_rows]
+            victims += [row for unit in found.victims for row in unit.pod_rows]
             bounds.append(len(victims))
-            violations.append(broken)
+            violations.append(sum(found.broken.violations(unit) for unit in found.victims))
         candidates = Candidates(
             row_array(rows), row_array(victims), row_array(bounds), np.array(violations, dtype=np.int64)
         )
-        return UnitsFound(candidates, select(candidates, view).tied, statuses)
+        return UnitsFound(candidates, select(candidates, view), statuses, tried, foreign, filtered)
 
     def _try_node(
-        self, pod: PodInfo, view: View, filtered: Filtered, node_row: int
-    ) -> tuple[Sequence[Unit], int] | Status:
-        """The units that have to go, and how many pods of them break a budget; or why the node is no candidate."""
+        self, pod: PodInfo, view: View, filtered: Filtered, node_row: int, foreign: set[int]
+    ) -> UnitsOnNode | Status:
+        """The units that have to go, or why the node is no candidate. Adds to the pods that another scheduler has."""
         try:
             units = units_on(view, [node_row], leaves_out_strays=self._leaves_out_strays)
-            potential = [unit for unit in units if unit.priority < pod.priority and may_go(view, unit)]
+            lower = [unit for unit in units if unit.priority < pod.priority]
+            potential = [unit for unit in lower if may_go(view, unit)]
+            foreign.update(row for unit in lower if not may_go(view, unit) for row in unit.pod_rows)
             return self._find_victims(pod, view, filtered, node_row, potential) if potential else NO_VICTIMS
         except CycleError as error:
             return Status(Code.ERROR, (error.message,))
 
     def _find_victims(
         self, pod: PodInfo, view: View, filtered: Filtered, node_row: int, potential: Sequence[Unit]
-    ) -> tuple[Sequence[Unit], int] | Status:
+    ) -> UnitsOnNode | Status:
         cache = self._cache
         by_importance = sorted_like_go(potential, lambda one, other: one.importance < other.importance)
-        spared, violating = order_of_reprieve(view, by_importance)
-        victims: list[Unit] = []
+        spared, broken = order_of_reprieve(view, by_importance)
+        reprieves: list[PutBack] = []
         with cache.trial():
             places = {row: int(view.pods.node_rows[row]) for unit in potential for row in unit.pod_rows}
             for row in places:
@@ -103,15 +137,16 @@ class UnitSearch:
             for unit in spared:
                 for row in unit.pod_rows:
                     cache.bring_back(row, places[row])
-                if not self._verdict(pod, filtered, node_row).ok:
-                    victims.append(unit)
+                reprieves.append(PutBack(unit, self._verdict(pod, filtered, node_row)))
+                if not reprieves[-1].status.ok:
                     for row in unit.pod_rows:
                         cache.remove_row(row)
+        victims = [each.unit for each in reprieves if not each.status.ok]
         if not victims:
             return expected_a_victim(view, node_row)
-        if 0 < len(violating) < len(potential):
+        if 0 < sum(map(bool, map(broken.violations, potential))) < len(potential):
             victims = sorted_like_go(victims, lambda one, other: one.importance < other.importance)
-        return victims, sum(violating.get(unit, 0) for unit in victims)
+        return UnitsOnNode(victims, reprieves, broken)
 
     def _verdict(self, pod: PodInfo, filtered: Filtered, node_row: int) -> Status:
         """What the filters say of the node in the trial. Who had nothing to do before has nothing to do now."""
@@ -123,4 +158,5 @@ class UnitSearch:
         position, code = found.rejected_by.item(0), found.codes.item(0)
         if position == PASSED:
             return SUCCESS
-        return profile.filter[position].explain_failure(states[position], view, code)
+        plugin = profile.filter[position]
+        return replace(plugin.explain_failure(states[position], view, code), plugin=plugin.name)

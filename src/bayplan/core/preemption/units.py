@@ -7,7 +7,7 @@ first pod. A pod of a group that is evicted pod by pod counts as a group in this
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,17 @@ class Unit:
     def order(self) -> tuple[int, bool, int, int, str]:
         """As `importance`, with the name deciding where that leaves it open."""
         return *self.importance, self.first_key
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenBudgets:
+    """What evictions of pods would break."""
+
+    by_row: Mapping[int, list[str]]  # pod row -> budgets; pods that break none are left out
+
+    def violations(self, unit: Unit) -> int:
+        """How many pods of the unit would break a budget."""
+        return sum(row in self.by_row for row in unit.pod_rows)
 
 
 def group_of(view: View, pod_row: int) -> PodGroup | None:
@@ -100,18 +111,11 @@ def check_nodes(view: View, unit: Unit) -> None:
             raise CycleError("", f'failed to get node info for node "{name}" from snapshot: {missing}')
 
 
-def order_of_reprieve(view: View, units: Sequence[Unit]) -> tuple[list[Unit], dict[Unit, int]]:
-    """Units, given by importance, in the order in which they are put back, and how many pods of each break a budget."""
+def order_of_reprieve(view: View, units: Sequence[Unit]) -> tuple[list[Unit], BrokenBudgets]:
+    """Units, given by importance, in the order in which they are put back, and the budgets they would break."""
     rows = row_array([row for unit in units for row in unit.pod_rows])
-    broken = protect(view, rows, np.zeros(len(rows), dtype=np.intp)).violating
-    violating: dict[Unit, int] = {}
-    start = 0
-    for unit in units:
-        count = int(broken[start : start + len(unit.pod_rows)].sum())
-        start += len(unit.pod_rows)
-        if count:
-            violating[unit] = count
-    return sorted(units, key=lambda unit: unit not in violating), violating
+    broken = BrokenBudgets(protect(view, rows, np.zeros(len(rows), dtype=np.intp)).budgets_by_row(rows))
+    return sorted(units, key=lambda unit: not broken.violations(unit)), broken
 
 
 def may_go(view: View, unit: Unit) -> bool:

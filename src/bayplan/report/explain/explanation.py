@@ -16,7 +16,7 @@ from bayplan.report.answers.parts import Details, Heading, Next, Part, Sentence,
 from bayplan.report.explain.claims import claim_parts
 from bayplan.report.explain.disruption import TITLE, disruption_parts
 from bayplan.report.explain.failures import all_reason_parts, cause_lines, failure_parts
-from bayplan.report.explain.preemption import evicted_from, preemption_parts
+from bayplan.report.explain.preemption import evicted_from, preemption_parts, takes_groups
 from bayplan.report.explain.scores import score_parts
 from bayplan.report.explain.shortages import shortage_parts
 from bayplan.report.words import listed
@@ -69,7 +69,8 @@ def answer(plain: Plain) -> Sentence:
     evicted = evicted_from(found) if found else None
     if evicted:
         node, victims = evicted
-        return Sentence(f"{none}; evicting {listed(victims, 3)} from {node} would make room.", Tone.WARN)
+        where = f"would make room on {node}" if takes_groups(found, node) else f"from {node} would make room"
+        return Sentence(f"{none}; evicting {listed(victims, 3)} {where}.", Tone.WARN)
     rejection = plain["prefilter"]
     if rejection["code"] != verdict.Code.SUCCESS.value:
         return Sentence(f"{none}: {listed(rejection['reasons'])}.", Tone.BAD)

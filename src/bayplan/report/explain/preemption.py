@@ -7,7 +7,7 @@ nodes why evicting pods does not help there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.framework.verdict import Code
@@ -47,6 +47,12 @@ def evicted_from(found: Plain) -> tuple[str, list[str]] | None:
         return None
     node = found["selected"][0]
     return node, found["candidates"][node]["victims"]
+
+
+def takes_groups(found: Plain, node: str) -> bool:
+    """Whether some of the victims go with others of their group, which may be on other nodes."""
+    tried = [each for each in found["record"]["candidates"] if each["node"] == node] if found["record"] else []
+    return any(not put_back["kept"] and "together" in put_back for each in tried for put_back in each["reprieves"])
 
 
 def _eligibility(plain: Plain, found: Plain) -> str:
@@ -103,9 +109,14 @@ def _reprieve_parts(candidate: Plain) -> Iterator[Part]:
         outcome = "stays" if tried["kept"] else f"evicted: {', '.join(tried['reasons'])} ({tried['stoppedBy']})"
         used_up = "exhausted" if tried["budgetUsedUp"] else ""
         tone = Tone.PLAIN if tried["kept"] else Tone.WARN
-        cells = [tried["pod"], f"{tried['priority']:,}", used_up, outcome]
+        cells = [unit_name(tried["pod"], tried.get("together", ())), f"{tried['priority']:,}", used_up, outcome]
         rows.append([Cell(text, tone) for text in cells])
     yield Table(("pod", "priority", "budget", "outcome"), rows, _PRIORITIES, frozenset({"pod", "outcome"}))
+
+
+def unit_name(pod: str, together: Sequence[str]) -> str:
+    """A pod, with the others of its group if they go and stay with it."""
+    return f"{pod} with {examples(together, 2)}" if together else pod
 
 
 def _other_candidate_parts(record: Plain, chosen: str, at_most: int | None) -> Iterator[Part]:

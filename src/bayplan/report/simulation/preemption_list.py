@@ -6,22 +6,32 @@ candidates that came closest. The JSON of the result holds all of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 from markupsafe import Markup
 
-from bayplan.analysis.simulation.results.run_format import Candidate, PreemptionDetails, RecordedPreemption, Victim
+from bayplan.analysis.simulation.results.run_format import (
+    Candidate,
+    GroupPreemptionDetails,
+    PreemptionDetails,
+    RecordedPreemption,
+    Victim,
+)
 from bayplan.report.answers.html import html_table
 from bayplan.report.durations import duration_text
 from bayplan.report.explain.choice import LOST_BY, choice_sentence, lost_by
+from bayplan.report.explain.preemption import unit_name
 from bayplan.report.markup import NOTHING, joined, tag
 from bayplan.report.words import counted, examples, listed
 
 _ROOM: Final = 120_000  # characters for all records of a page
 _CANDIDATES_MAX = 8
 _REPRIEVES_MAX = 12
+_UNITS_MAX = 20
+_NODES_MAX = 6
 
 
 def preemption_records(preemptions: Sequence[RecordedPreemption]) -> list[Markup]:
@@ -58,14 +68,15 @@ def and_more(rest: int, noun: str = "", which: str = "") -> Markup:
 def _details(position: int, preemption: RecordedPreemption) -> Markup:
     victims, broken = preemption.victims, preemption.broken_budgets
     who = victims[0].pod if len(victims) == 1 else counted(len(victims), "pod")
+    group = preemption.for_group.group if preemption.for_group else ""
     summary = tag(
         "summary",
         tag("time", duration_text(preemption.t)),
         " ",
-        tag("b", preemption.preemptor),
+        tag("b", group or preemption.preemptor),
         f" ({preemption.priority:,}) evicted ",
         tag("b", who),
-        f" on {preemption.node}",
+        "" if group else f" on {preemption.node}",
         joined(" ", tag("span", f"violates {listed(broken, 2)}", class_="flag")) if broken else None,
     )
     return tag("details", summary, _body(preemption), id=f"preemption-{position}")
@@ -75,7 +86,9 @@ def _body(preemption: RecordedPreemption) -> Markup:
     record, chosen = preemption.record, preemption.node
     said = [tag("b", "Decided by:"), f" {preemption.decided or 'not recorded'}."]
     rest = NOTHING
-    if record:
+    if preemption.for_group:
+        rest = _for_group(preemption.for_group)
+    elif record:
         # The sentences on a choice are those of `explain`, which has the record as plain data.
         plain = msgspec.to_builtins(record)
         if any(candidate.node == chosen for candidate in record.candidates):
@@ -87,6 +100,31 @@ def _body(preemption: RecordedPreemption) -> Markup:
 def _victims(victims: Sequence[Victim]) -> Markup:
     rows = [(victim.pod, victim.priority, listed(victim.breaks) or "none") for victim in victims]
     return joined(tag("h4", "Victims"), html_table(["pod", "priority", "budgets violated"], rows, ["priority"]))
+
+
+def _for_group(details: GroupPreemptionDetails) -> Markup:
+    """Where the group's pods go, and what was put back, or had to go."""
+    nodes = Counter(details.proposed.values())
+    places = [f"{node} ({count})" if count > 1 else node for node, count in nodes.items()]
+    rows = [
+        (
+            unit_name(unit.pods[0], unit.pods[1:]),
+            unit.group or "",
+            unit.priority,
+            unit.budget_violations or "",
+            "stays" if unit.stays else "evicted",
+        )
+        for unit in details.units[:_UNITS_MAX]
+    ]
+    titles = ["unit", "group", "priority", "budget violations", "outcome"]
+    count = len(details.units) + details.units_left_out
+    pods = counted(len(details.proposed), "pod")
+    return joined(
+        tag("p", f"{pods} of {details.group} go to {listed(places, _NODES_MAX)}."),
+        tag("h4", f"{counted(count, 'unit')} of lower priority"),
+        html_table(titles, rows, titles[2:4]),
+        and_more(count - len(rows), "unit"),
+    )
 
 
 def _candidates(record: PreemptionDetails, losers: Mapping[str, str], chosen: str) -> Markup:
@@ -122,7 +160,7 @@ def _reprieves(record: PreemptionDetails, chosen: str) -> Markup:
     ordered = sorted(tried, key=lambda reprieve: reprieve.kept)
     rows = [
         (
-            reprieve.pod,
+            unit_name(reprieve.pod, reprieve.together or ()),
             reprieve.priority,
             "exhausted" if reprieve.budget_used_up else "",
             "stays" if reprieve.kept else f"evicted: {', '.join(reprieve.reasons or ())} ({reprieve.stopped_by})",

@@ -10,6 +10,7 @@ from tests.unit.testing.test_group_stories import gang, node, pod
 
 from bayplan import Cluster, simulate
 from bayplan.cli.main import run
+from bayplan.testing import builders
 
 GATES = {"GenericWorkload": True}
 
@@ -37,7 +38,38 @@ def test_a_preemption_for_a_group_is_recorded() -> None:
     (preemption,) = result["preemptions"]
     assert [victim["pod"] for victim in preemption["victims"]] == ["default/low"]
     assert preemption["decided"] == "for all pods of default/g"
+    assert preemption["forGroup"] == {
+        "group": "default/g",
+        "proposed": {"default/x": "a", "default/y": "a"},
+        "units": [
+            {"group": None, "pods": ["default/low"], "priority": 0, "budgetViolations": 0, "stays": False},
+        ],
+        "unitsLeftOut": 0,
+    }
     assert (bound(result)["x"], bound(result)["y"]) == ("a", "a")
+
+
+def test_budgets_that_a_group_breaks_are_counted() -> None:
+    members = [pod(name, "g", cpu="2", priority=5) for name in ("x", "y")]
+    low = pod("low", cpu="3", on="a") | {"metadata": {"name": "low", "namespace": "default", "labels": {"app": "low"}}}
+    budget = builders.budget("b").selects(app="low").allows(0).dict()
+    result = played(node("a"), low, budget, gang("g", 2, priority=5), *members)
+    assert result["preemptions"][0]["victims"] == [{"pod": "default/low", "priority": 0, "breaks": ["default/b"]}]
+    assert result["summary"]["budgetsBroken"] == 1
+
+
+def test_a_single_pod_that_preempts_a_group_is_recorded_with_what_was_tried() -> None:
+    whole = gang("g", 2)
+    whole["spec"]["disruptionMode"] = {"all": {}}
+    members = [pod("x", "g", cpu="3", on="a"), pod("y", "g", cpu="3", on="b")]
+    result = played(node("a"), node("b"), whole, *members, pod("boss", cpu="2", priority=5))
+    (preemption,) = result["preemptions"]
+    assert [victim["pod"] for victim in preemption["victims"]] == ["default/x", "default/y"]
+    chosen, other = preemption["record"]["candidates"]
+    assert (chosen["node"], other["node"]) == ("a", "b")
+    (reprieve,) = chosen["reprieves"]
+    assert (reprieve["pod"], reprieve["together"], reprieve["kept"]) == ("default/x", ["default/y"], False)
+    assert other["reprieves"] == []
 
 
 def test_a_journal_with_groups_can_be_replayed(tmp_path: Path) -> None:

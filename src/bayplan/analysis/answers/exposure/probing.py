@@ -70,8 +70,7 @@ def decided(cache: Cache, profile: Profile, info: PodInfo) -> ProbeOutcome:
     Where pod groups are on, groups that are evicted as a whole go as a whole.
     """
     view = cache.view()
-    search = UnitSearch(cache, profile) if cache.gates.generic_workload and view.pods.grouped else None
-    found = attempt(profile, info, view, search=search)
+    found = attempt(profile, info, view, search=UnitSearch.where_needed(cache, profile))
     names = view.nodes.names
     if found.scored is not None:
         return ProbeOutcome(min(names[row] for row in found.scored.best_rows()))

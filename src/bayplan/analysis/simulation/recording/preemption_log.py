@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from bayplan.analysis.simulation.results.run_format import PreemptionDetails, RecordedPreemption, Victim
+from bayplan.analysis.simulation.results.run_format import (
+    GroupPreemptionDetails,
+    PreemptionDetails,
+    RecordedPreemption,
+    RecordedUnit,
+    Victim,
+)
 from bayplan.core.actions import Evict
 from bayplan.core.columns import row_array
 from bayplan.core.columns.shapes import PodInfo
@@ -21,14 +27,18 @@ from bayplan.core.decision import Choice, Decision, NeedsPreemption, Outcome
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.groups.cycle import GroupAttempt
+from bayplan.core.groups.preempting import GroupPreemption
 from bayplan.core.preemption.candidates import find_potential_victims
 from bayplan.core.preemption.record import short_record
 from bayplan.core.preemption.search import Searched
 from bayplan.core.preemption.unit_search import UnitsFound
 from bayplan.core.snapshot import View
+from bayplan.model.pod import group_key
 
 #: Candidates kept in a record, the chosen one among them; a large cluster has thousands of them.
 CANDIDATES_KEPT = 12
+#: Units kept in the record of a group's preemption, and all that had to go.
+UNITS_KEPT = 50
 ONLY_ONE = "the only node where evicting pods makes room"
 EQUAL = "equal by every criterion; the first by name"
 
@@ -74,11 +84,16 @@ class PreemptionLog:
         if preemption is None or not preemption.evicted:
             return
         pods = view.pods
-        victims = [Victim(key, int(pods.priorities[pods.rows_by_key[key]]), []) for key in preemption.victims]
+        victims = [
+            Victim(key, int(pods.priorities[pods.rows_by_key[key]]), preemption.broken.get(key, []))
+            for key in preemption.victims
+        ]
         key, node = next(iter(preemption.proposed.items()))
         uid = next(each.member.info.uid for each in attempt.outcomes if each.member.key == key)
         decided = f"for all pods of {attempt.key}"
         made = RecordedPreemption(0.0, key, attempt.group.spec.priority or 0, node, victims, decided, None)
+        if len(self.entries) < self._records_max:
+            made.for_group = _group_details(attempt.key, preemption, view)
         self._chosen = LoggedPreemption(made, uid)
 
     def decided(self, decision: Decision, now: int) -> None:
@@ -95,9 +110,9 @@ class PreemptionLog:
     def _explain(self, pod: PodInfo, view: View, choice: NeedsPreemption) -> tuple[str, PreemptionDetails | None]:
         """What decided, and all that was tried."""
         searched = choice.found
-        if isinstance(searched, UnitsFound):
-            return "", None
-        if not isinstance(searched, Searched):  # candidates that were kept from earlier: look for them again
+        if not isinstance(
+            searched, Searched | UnitsFound
+        ):  # candidates that were kept from earlier: look for them again
             found = attempt(self._profiles[pod.scheduler_name], pod, view, choice.search_start)
             again = found.post_filter.found if found.post_filter is not None else None
             if not isinstance(again, Searched):
@@ -107,7 +122,26 @@ class PreemptionLog:
         return _deciding(searched), msgspec.convert(record, PreemptionDetails | None)
 
 
-def _deciding(searched: Searched) -> str:
+def _group_details(key: str, preemption: GroupPreemption, view: View) -> GroupPreemptionDetails:
+    """All units that had to go, and some of those that could stay."""
+    gone = [unit for unit in preemption.units if not unit.may_stay]
+    kept = [unit for unit in preemption.units if unit.may_stay][: max(0, UNITS_KEPT - len(gone))]
+    names, pods = view.pods.keys, view.pods
+    recorded = [
+        RecordedUnit(
+            group_key(pods.grouped[tried.unit.pod_rows[0]]) if tried.unit.is_group else None,
+            [names[row] for row in tried.unit.pod_rows],
+            tried.unit.priority,
+            tried.violations,
+            tried.may_stay,
+        )
+        for tried in (*gone, *kept)
+    ]
+    left_out = len(preemption.units) - len(recorded)
+    return GroupPreemptionDetails(key, preemption.proposed, recorded, left_out)
+
+
+def _deciding(searched: Searched | UnitsFound) -> str:
     if len(searched.candidates.rows) == 1:
         return ONLY_ONE
     steps = searched.selection.steps

@@ -110,6 +110,7 @@ class Reprieve(RecordedPod):
 
     budget_used_up: bool
     kept: bool
+    together: list[str] | UnsetType = UNSET  # the others of its group, which go and stay with it
     stopped_by: str | UnsetType = UNSET
     reasons: list[str] | UnsetType = UNSET
 
@@ -138,6 +139,25 @@ class PreemptionDetails(JsonStruct):
     foreign_pods: int = 0  # of lower priority that were not considered, as they are another scheduler's
 
 
+class RecordedUnit(JsonStruct):
+    """What is evicted as a whole, a pod or a group: tried for a group, in the order of reprieve."""
+
+    group: str | None
+    pods: list[str]
+    priority: int
+    budget_violations: int
+    stays: bool
+
+
+class GroupPreemptionDetails(JsonStruct):
+    """How a group came to evict others: where its pods go, and what had to go for them."""
+
+    group: str
+    proposed: dict[str, str]  # pod -> node
+    units: list[RecordedUnit]
+    units_left_out: int  # that could stay
+
+
 class PreemptionHead(JsonStruct):
     """One decision to evict."""
 
@@ -163,6 +183,7 @@ class RecordedPreemption(PreemptionHead):
     """A preemption with its record, which is long; only the first ones of a run have one."""
 
     record: PreemptionDetails | None
+    for_group: GroupPreemptionDetails | UnsetType = UNSET  # of a group, which has no candidates of single nodes
 
     def without_record(self) -> PreemptionHead:
         return PreemptionHead(self.t, self.preemptor, self.priority, self.node, self.victims, self.decided)
