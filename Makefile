@@ -10,10 +10,11 @@ PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 # Compiled once, whatever the shell says: tests start many processes, and each would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-# Installed again only when the lock, the project's metadata or what is compiled change.
+# Installed again only when the lock, the project's metadata or what is compiled change. The lock names everything: pip is
+# not asked to resolve, which it would do anew, with the newest release, for a package that another wants with extras.
 $(STAMP): requirements.lock pyproject.toml src/bayplan/core/columns/_loops.c
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
