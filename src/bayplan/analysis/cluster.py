@@ -407,7 +407,7 @@ class Cluster(Shown, ClusterObjects):
         foreign_victims: str | None = None,
         tell: Tell | None = None,
     ) -> GroupDefrag:
-        """As `defrag`, for a PodGroup: which pods have to move so that enough of its pods fit, if need be in one domain.
+        """As `defrag`, for a PodGroup: which pods have to move so that enough of its pods fit (in one domain)?
 
         Raises InvalidObject for a group of which no pod waits.
         """

@@ -1,7 +1,7 @@
 """Which pods to move so that a pod group fits: in one of its topology domains, or anywhere if it has none.
 
-In each domain the members that fit now get their nodes; for each one that is missing, a solver proposes the fewest moves
-off one node. Proposals are played with real decisions, those of the fewest moves first: afterwards the whole group has
+In each domain the members that fit now get their nodes; for each one that is missing, a solver proposes the fewest
+moves off one node. Proposals are played with real decisions, those of the fewest moves first: afterwards the whole group has
 to be scheduled. That no fewer moves would do is said only where arithmetic shows it.
 """
 
@@ -27,7 +27,7 @@ from bayplan.analysis.cluster_objects import unbound
 from bayplan.analysis.group_explanation import members_held_back
 from bayplan.analysis.references import not_found
 from bayplan.analysis.showing import Shown
-from bayplan.core.columns import RowArray, row_mask
+from bayplan.core.columns import RowArray, row_array, row_mask
 from bayplan.core.groups.feasible import min_count
 from bayplan.core.groups.member import Member, try_member
 from bayplan.core.groups.placements import find_placement
@@ -156,7 +156,7 @@ class _Proposal:
     targets: tuple[str, ...]
 
 
-class _Stuck(Exception):
+class _StuckError(Exception):
     """No moves are proposed for this domain."""
 
 
@@ -213,13 +213,13 @@ class _GroupSearch:
                 try:
                     with cache.trial():
                         proposal = self._proposed(course, stage, name, rows)
-                except _Stuck:
+                except _StuckError:
                     continue
                 if len(proposal.moves) <= self._limits.moves:
                     yield proposal
 
     def _proposed(self, course: Course, stage: GroupStage, domain: str, rows: RowArray) -> _Proposal:
-        """The members that fit have their nodes; then room is made for one after another. Raises _Stuck."""
+        """The members that fit have their nodes; then room is made for one after another. Raises _StuckError."""
         taken, missing = _place_who_fits(stage, rows)
         moves: list[Move] = []
         moved = {object_key(pod) for pod in course.pods.values() if group_key(pod) == object_key(stage.group)}
@@ -229,9 +229,9 @@ class _GroupSearch:
                 self._fixed = dict(Counter(stock.fixed.values()).most_common())
             row, found = self._room_for(stage, member, stock, rows, taken, is_first=not moves)
             _carry_out(course, found)
-            tried = try_member(stage.profile, member, course.cache.view(), row_mask([row], len(stock.names)))
+            tried = try_member(stage.profile, member, course.cache.view(), row_mask(row_array([row]), len(stock.names)))
             if not tried.fits:
-                raise _Stuck
+                raise _StuckError
             assume(course.cache, stage.profile, member, tried.row)
             taken.append(row)
             moves += found
@@ -242,7 +242,7 @@ class _GroupSearch:
     def _room_for(
         self, stage: GroupStage, member: Member, stock: Stock, rows: RowArray, taken: Sequence[int], *, is_first: bool
     ) -> tuple[int, Sequence[Move]]:
-        """The node of the domain that takes the fewest moves. Raises _Stuck."""
+        """The node of the domain that takes the fewest moves. Raises _StuckError."""
         kind, lots = kind_of(stage.profile, member.info, stage.cache.view()), stock.lots_by_node()
         bounds = {
             row: moves_at_least(stock, kind, lots.get(row, ()), row)
@@ -262,7 +262,7 @@ class _GroupSearch:
             if proposal.moves is not None and (best is None or len(proposal.moves) < len(best[1])):
                 best = row, proposal.moves
         if best is None:
-            raise _Stuck
+            raise _StuckError
         return best
 
 
