@@ -52,7 +52,7 @@ def check_pod_resize(new: Document, old: Document, faults: Faults) -> None:
         if kept.get(field):
             pairs = zip(kept[field], before[field], strict=True)
             kept[field] = [_with_amounts_of(container, other) for container, other in pairs]
-    for container, other in zip(kept["containers"], before["containers"], strict=True):
+    for container, other in zip(kept.get("containers") or (), before.get("containers") or (), strict=True):
         if container != other:
             faults.forbidden("spec", _ONLY)
     _check_init_containers(spec, kept, before, faults)
