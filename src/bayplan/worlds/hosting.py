@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bayplan.apiserver.admitting.plugins.switchable import SWITCHABLE
+from bayplan.apiserver.admitting.plugins.switchable import NODE_TAINTS, SWITCHABLE
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.events import EVENTS_MAX, KEPT_NS, EventExpiry
 from bayplan.apiserver.housekeeping.standard import Housekeeping, standard_parties
@@ -167,8 +167,13 @@ class HostedCluster:
                 create(self.registry, document, self.clock())
         load(self.registry, written, self.clock())
         # What a cluster begins with was admitted elsewhere.
-        self.registry.plugins = frozenset(SWITCHABLE) - self._hosting.disabled_plugins
+        self.registry.plugins = frozenset(SWITCHABLE) - self._disabled_plugins()
         add_missing_accounts(self.registry, self.clock())
+
+    def _disabled_plugins(self) -> frozenset[str]:
+        """Without controllers nobody would take from new nodes what they are tainted with."""
+        useless = frozenset[str]() if self._hosting.with_controllers else frozenset({NODE_TAINTS})
+        return self._hosting.disabled_plugins | useless
 
     @property
     def url(self) -> str:
