@@ -1,4 +1,4 @@
-"""What the API server of one Kubernetes version refuses or completes otherwise than that of another.
+"""How the API servers of two Kubernetes versions differ in what they refuse and what they fill in.
 
 One frozen value, with a field for each such change that no feature gate decides; checks and defaults read fields and
 never compare versions. What the scheduler does otherwise is in `bayplan.core.release`, and which types and fields

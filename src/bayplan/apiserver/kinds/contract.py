@@ -92,6 +92,8 @@ class Kind:
     """Reserves addresses and ports of a new document, or one that replaces another, before it is checked."""
     admit: Admission | None = None
     """Admission on a write to the object itself, after validation."""
+    admit_subresources: Mapping[str, Admission] = field(default_factory=dict)
+    """Admission on writes to subresources, after validation, by name."""
 
     # Metadata.
     name_rule: NameRule = subdomain_faults
