@@ -1,8 +1,8 @@
 """Which pods to move so that a pod group fits: in one of its topology domains, or anywhere if it has none.
 
 In each domain the members that fit now get their nodes; for each one that is missing, a solver proposes the fewest
-moves off one node. Proposals are played with real decisions, those of the fewest moves first: afterwards the whole group
-has to be scheduled. That no fewer moves would do is said only where arithmetic shows it.
+moves off one node. Proposals are played with real decisions, those of the fewest moves first: afterwards the whole
+group has to be scheduled. That no fewer moves would do is said only where arithmetic shows it.
 """
 
 from __future__ import annotations
