@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-
 _CAUSES_OF_EVICTION = {"node": "node failure or taint", "device": "device taint"}
 
 
