@@ -30,7 +30,6 @@ from bayplan.apiserver.statuses.commands import PodEnd, initialization_of, pod_o
 from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.storage import Storage
-from bayplan.config.feature_gates import GATE_FIELDS
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
@@ -112,8 +111,8 @@ class HostedCluster:
         self.clock = Clock()
         self._state = None if hosting.state is None else StateFile(hosting.state)
         self.storage = Storage(durable=self._state)
-        self.gates = _gates_of_api(hosting)
-        built_in = resources_with(self.gates, self.kubernetes_version)
+        self.gates = hosting.configuration.changed_gates
+        built_in = resources_with([gate for gate, is_on in self.gates.items() if is_on], self.kubernetes_version)
         self.registry = Registry(self.storage, Catalogue(built_in))
         serve_own_kinds(self.registry)
         with serving(self.kubernetes_version, self.gates), ExitStack() as on_failure:
@@ -301,13 +300,6 @@ class HostedCluster:
             return NoScheduler()
         bugs = self._hosting.bugs
         return self.scheduler if bugs is None else bugs.guard(self.scheduler, self._started_at)
-
-
-def _gates_of_api(hosting: Hosting) -> tuple[str, ...]:
-    """Feature gates that are on though they are off by default: some add kinds or fields to those that are served."""
-    gates, known = hosting.configuration.gates, hosting.configuration.release.gates
-    on = (name for name, field in GATE_FIELDS.items() if getattr(gates, field))
-    return tuple(name for name in on if name in known and not known[name].default)
 
 
 def _reached_at(host: str) -> str:
