@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from bayplan.apiserver.admitting.cluster import ClusterView
 from bayplan.apiserver.admitting.documents import Document
-from bayplan.apiserver.admitting.release import gate_is_on
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import NameRule
+from bayplan.apiserver.schema.gates import gate_is_on
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.selecting.selectable_fields import NAME_AND_NAMESPACE, SelectableFields
 from bayplan.apiserver.tables.columns import Printer
