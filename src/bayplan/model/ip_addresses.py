@@ -23,7 +23,7 @@ class AddressError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ZonedAddress:
     """An address, and the zone that follows an IPv6 address behind a percent sign."""
 
     ip: IpAddress
@@ -33,17 +33,17 @@ class Address:
         return f"{self.ip}%{self.zone}" if self.zone else str(self.ip)
 
 
-def parse_address(text: str) -> Address:
+def parse_address(text: str) -> ZonedAddress:
     """Raises AddressError."""
     kind = next((letter for letter in text if letter in ".:%"), "")
     if kind == ".":
-        return Address(IPv4Address(bytes(_octets(text, text))))
+        return ZonedAddress(IPv4Address(bytes(_octets(text, text))))
     if kind == ":":
         return _parse_ipv6(text)
     raise _error(text, "missing IPv6 address" if kind else "unable to parse IP")
 
 
-def parse_network(text: str) -> tuple[Address, int]:
+def parse_network(text: str) -> tuple[ZonedAddress, int]:
     """The address, whose last bits may be set, and how many bits the network has. Raises AddressError."""
     before, slash, bits = text.rpartition("/")
 
@@ -95,7 +95,7 @@ def _octets(part: str, text: str) -> list[int]:
     return [*numbers, int(digits)]
 
 
-def _parse_ipv6(text: str) -> Address:
+def _parse_ipv6(text: str) -> ZonedAddress:
     rest, percent, zone = text.partition("%")
     if percent and not zone:
         raise _error(text, "zone must be a non-empty string")
@@ -129,7 +129,7 @@ def _parse_ipv6(text: str) -> Address:
             gap, rest = len(groups), rest[1:]
     if rest:
         raise _error(text, "trailing garbage after address", rest)
-    return Address(_without_gap(groups, gap, text), zone)
+    return ZonedAddress(_without_gap(groups, gap, text), zone)
 
 
 def _embedded(rest: str, text: str, before: int, *, has_gap: bool) -> list[int]:

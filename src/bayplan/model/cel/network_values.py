@@ -12,7 +12,7 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_network
 
 from bayplan.model.cel.values import CelError
 from bayplan.model.go_urls import Url, UrlError, parse_url
-from bayplan.model.ip_addresses import Address, AddressError, IpAddress, parse_address, parse_network
+from bayplan.model.ip_addresses import AddressError, IpAddress, ZonedAddress, parse_address, parse_network
 from bayplan.model.selectors import quoted
 
 
@@ -70,7 +70,7 @@ class CidrValue:
         return CidrValue(self.network.network_address, self.bits)
 
 
-def _refuse_mapped(address: Address, text: str) -> None:
+def _refuse_mapped(address: ZonedAddress, text: str) -> None:
     if isinstance(address.ip, IPv6Address) and address.ip.ipv4_mapped is not None:
         raise CelError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
 
