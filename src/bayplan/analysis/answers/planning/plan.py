@@ -177,7 +177,7 @@ class _Demand:
         if prod(map(len, domains.values())) <= _CHOICES_MAX:
             return [dict(zip(domains, chosen, strict=True)) for chosen in product(*domains.values())], True
         everywhere = dict.fromkeys(domain for own in domains.values() for domain in own)
-        found = [
+        found: list[Mapping[str, str]] = [
             {group: domain if domain in own else own[0] for group, own in domains.items() if own}
             for domain in everywhere
         ]
