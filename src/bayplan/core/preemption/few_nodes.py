@@ -84,7 +84,7 @@ class FewNodes:
             return StillFailing(room.code())
         violating = self._violating(view, residents, below)
         spared_first = sorted(below, key=lambda at: at not in violating) if violating else below
-        victims = [at for at in spared_first if not room.holds(residents.requests[at])]
+        victims = [at for at in spared_first if not room.take_back(residents.requests[at])]
         if not victims:
             return TriedNode([])
         rows = _by_importance(view, [residents.rows[at] for at in victims])
@@ -211,8 +211,8 @@ class _Room:
                 code |= bit
         return code
 
-    def holds(self, requests: list[int]) -> bool:
-        """Puts a pod back that takes this much, if the preemptor then still fits."""
+    def take_back(self, requests: list[int]) -> bool:
+        """Put a pod back that takes this much, if the preemptor then still fits."""
         if self._places < 1:
             return False
         left = [spare - requests[column] for spare, column in zip(self._spare, self._columns, strict=True)]
