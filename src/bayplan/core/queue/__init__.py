@@ -57,6 +57,8 @@ PARKED_MAX_NS = 5 * MINUTE
 FLUSH_PERIOD_NS = 30 * SECOND + 600 * MICROSECOND
 
 _POD_ADDED = POD_APPEARED.label
+#: Later than any time there is.
+_NEVER = 2**63
 #: Members of enums are slow to get at, and these are wanted for each pod.
 _ACTIVE, _BACKOFF, _UNSCHEDULABLE, _GATED = PodState.ACTIVE, PodState.BACKOFF, PodState.UNSCHEDULABLE, PodState.GATED
 _ASSUMED, _GONE = PodState.ASSUMED, PodState.GONE
@@ -125,6 +127,7 @@ class SchedulingQueue:
         self._skipped: dict[str, QueuedPod] = {}  # pods that are being deleted, with a node kept for them
         self._arrivals = count()
         self._scouts: dict[str, Group] = {}  # pods that were woken for a crowd that waits behind them
+        self._quiet_until = _NEVER  # time alone brings nobody back before that
 
     # ---------------------------------------------------------------- pods come, change and go
 
@@ -138,6 +141,7 @@ class SchedulingQueue:
         if info.group and self.groups is not None:
             self.nominations.adopt(pod, info)
             self.groups.add(queued, now)
+            self._look_at_clock()
             return
         self._requeue(queued, _IMMEDIATELY, now, _POD_ADDED)
         if queued.state is _ACTIVE or self._gates.release.gated_pods_keep_nodes:
@@ -158,6 +162,7 @@ class SchedulingQueue:
         self._note_rejectors(queued)
         if queued.info.group and self.groups is not None:
             self.groups.add(queued, now)
+            self._look_at_clock()
         else:
             self._requeue(queued, _AFTER_BACKOFF if queued.attempts else _IMMEDIATELY, now, _POD_ADDED)
         self.nominations.set(queued.pod, queued.info, node_kept)
@@ -218,12 +223,14 @@ class SchedulingQueue:
         """The group to try next, if it comes before all pods; it is being tried until `return_group`."""
         if self.groups is None:
             return None
-        self.tick(now)
+        if self._quiet_until <= now:
+            self.tick(now)
         return self.groups.pop() if self.groups.is_ahead_of(self._active.first()) else None
 
     def pop(self, now: int) -> QueuedPod | None:
         """The pod to try next; it is in flight until `return_failed`, `done` or `discard`."""
-        self.tick(now)
+        if self._quiet_until <= now:
+            self.tick(now)
         queued = self._active.pop()
         if queued is None:
             queued = self._backoff.pop_early()
@@ -271,12 +278,15 @@ class SchedulingQueue:
             queued.note_failure(rejectors, pending, now)
             self._note_rejectors(queued)
             self.groups.add(queued, now)
+            self._look_at_clock()
             return queued.state
-        is_gone = self._in_flight.is_gone(queued)
-        since = self._in_flight.finish(queued)
-        if is_gone or queued.key in self.resting:
-            self._end(queued)
-            return queued.state
+        since: Sequence[InFlightEvent] | None = ()
+        if not self._in_flight.finish_undisturbed(queued):
+            is_gone = self._in_flight.is_gone(queued)
+            since = self._in_flight.finish(queued)
+            if is_gone or queued.key in self.resting:
+                self._end(queued)
+                return queued.state
         queued.note_failure(rejectors, pending, now)
         self._note_rejectors(queued)
         if queued.rejectors and since is not None and not since:  # nothing has happened, as mostly
@@ -291,8 +301,8 @@ class SchedulingQueue:
         Nothing has happened since the pod was popped, no node is kept for it, and those plugins have rejected another
         pod of its profile before. There is at least one.
         """
-        since = self._in_flight.finish(queued)
-        assert not since, "something has happened"
+        undisturbed = self._in_flight.finish_undisturbed(queued)
+        assert undisturbed
         queued.note_failure(rejectors, (), now)
         self._park(queued, _UNSCHEDULABLE, labels.SCHEDULE_ATTEMPT_FAILURE)
         if self._scouts:
@@ -302,6 +312,7 @@ class SchedulingQueue:
         """The attempt on a group is over, and those of its members that got no node are back."""
         assert self.groups is not None
         self.groups.return_group(queued_group, has_placed=has_placed, has_failed=has_failed, now=now)
+        self._look_at_clock()
 
     def nominate(self, queued: QueuedPod, node_name: str | None, now: int) -> None:
         """After a failed attempt: keep that node ("": none) for the pod, or (None) the one that is kept already."""
@@ -348,6 +359,7 @@ class SchedulingQueue:
                 self._wake(helped, now, cluster_event.label)
         if self.groups is not None:
             self.groups.move(cluster_event, old, new, now, priority_max=priority_max, except_key=except_key)
+            self._look_at_clock()
         self._in_flight.note(cluster_event, old, new)
 
     def activate(self, keys: Iterable[str], now: int) -> None:
@@ -381,6 +393,7 @@ class SchedulingQueue:
         """The evictions that a group waited for are over."""
         assert self.groups is not None
         self.groups.release(key, now)
+        self._look_at_clock()
 
     def tick(self, now: int) -> None:
         """Whatever time alone brings back. Late or not, the result is that of flushes at their own times."""
@@ -391,6 +404,8 @@ class SchedulingQueue:
             self.flush_backoff(now)
         if self.groups is not None:
             self._tick_groups(self.groups, now)
+        due_at = self.wake_at()
+        self._quiet_until = _NEVER if due_at is None else due_at
 
     def _tick_groups(self, groups: GroupQueue, now: int) -> None:
         idle_since = groups.longest_idle_since()
@@ -437,7 +452,8 @@ class SchedulingQueue:
     @property
     def anybody_listens(self) -> bool:
         """Whether there is a pod that something which happens now may help."""
-        return bool(self.resting or len(self._in_flight))
+        flying = self._in_flight
+        return bool(self.resting or flying.popped is not None or flying.flights)
 
     @property
     def has_next(self) -> bool:
@@ -481,6 +497,10 @@ class SchedulingQueue:
 
     # ---------------------------------------------------------------- inside
 
+    def _look_at_clock(self) -> None:
+        """Some group may be due earlier than anybody before."""
+        self._quiet_until = 0
+
     def _update_member(
         self, groups: GroupQueue, queued: QueuedPod, old: Pod, new: Pod, info: PodInfo, now: int
     ) -> None:
@@ -489,6 +509,7 @@ class SchedulingQueue:
         actions = pod_changes(old, new, self._gates)
         changes = [ClusterEvent(EventResource.TARGET_POD, action) for action in actions]
         groups.update(queued, changes, old, new, now)
+        self._look_at_clock()
 
     def _update_queued(self, queued: QueuedPod, old: Pod, new: Pod, info: PodInfo, now: int) -> None:
         self.nominations.update(queued.info, new, info)
@@ -596,6 +617,7 @@ class SchedulingQueue:
     def _back_off(self, queued: QueuedPod, reason: str) -> None:
         self._place(queued, _BACKOFF, reason)
         self._backoff.push(queued)
+        self._quiet_until = 0  # until the next look
 
     def _activate(self, queued: QueuedPod, now: int, reason: str) -> None:
         self._place(queued, _ACTIVE, reason)
@@ -609,6 +631,8 @@ class SchedulingQueue:
     def _park(self, queued: QueuedPod, place: PodState, reason: str) -> None:
         self._place(queued, place, reason)
         self._parked.add(queued)
+        flushed_after = queued.timestamp + self._parked_max_ns
+        self._quiet_until = flushed_after if flushed_after < self._quiet_until else self._quiet_until
 
     def _place(self, queued: QueuedPod, place: PodState, reason: str) -> None:
         before = queued.state
