@@ -433,6 +433,7 @@ class ExplainedGroup(TypedDict):
     group: str
     needed: int
     scheduled: int
+    waiting: int
     within: str | None
     queued: Literal["active", "gated", "incomplete", "absent"]
     order: list[str]
@@ -466,16 +467,21 @@ class WorkloadExplanation(TypedDict):
 
 
 class GroupCapacity(TypedDict):
-    """`bayplan capacity --workload podgroup/NAME`: how many more groups like this one fit."""
+    """`bayplan capacity --workload podgroup/NAME`, or with `--gang`: how many more groups like this one fit."""
 
     format: Literal["bayplan group capacity v1"]
     group: str
+    new: bool
     podsInEach: int
+    wanted: int
+    enough: bool
     fits: int
     within: str | None
     byDomain: dict[str, int]
     byNode: dict[str, int]
     stop: str
+    byEvicting: int | None
+    victims: list[str]
 
 
 # ---------------------------------------------------------------- place
@@ -650,6 +656,27 @@ class Defrag(TypedDict):
     moves: list[Move] | None
     node: str | None
     cordoned: str | None
+    atLeast: int | None
+    proven: bool
+    maxMoves: int
+    failures: list[FailedProposals]
+    notMoved: list[PodsNotMoved]
+
+
+class GroupDefrag(TypedDict):
+    """`bayplan defrag --for podgroup/NAME`: the moves that make room for a pod group."""
+
+    format: Literal["bayplan group defrag v1"]
+    works: bool
+    group: str
+    needed: int
+    within: str | None
+    fitsOn: dict[str, str]
+    evicts: list[str]
+    moves: list[Move] | None
+    domain: str | None
+    nodes: dict[str, str]
+    cordoned: list[str]
     atLeast: int | None
     proven: bool
     maxMoves: int
@@ -1134,6 +1161,7 @@ DOCUMENTS = (
     WhatIf,
     Drain,
     Defrag,
+    GroupDefrag,
     Consolidation,
     Exposure,
     ExposureRanking,
