@@ -69,7 +69,7 @@ class Decider:
         if not view.nodes.alive_count:
             return Unschedulable(lambda: Diagnosis(NO_NODES))
         profile = self._profiles[pod.scheduler_name]
-        nominated = nominated_row(profile, pod, view)
+        nominated = nominated_row(profile, pod, view) if pod.nominated_node_name else None
         if nominated is not None:
             row, _ = nominated
             return Fits(row, None, row_array([0]), 0, row_array([row]))
