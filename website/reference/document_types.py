@@ -466,16 +466,21 @@ class WorkloadExplanation(TypedDict):
 
 
 class GroupCapacity(TypedDict):
-    """`bayplan capacity --workload podgroup/NAME`: how many more groups like this one fit."""
+    """`bayplan capacity --workload podgroup/NAME`, or with `--gang`: how many more groups like this one fit."""
 
     format: Literal["bayplan group capacity v1"]
     group: str
+    new: bool
     podsInEach: int
+    wanted: int
+    enough: bool
     fits: int
     within: str | None
     byDomain: dict[str, int]
     byNode: dict[str, int]
     stop: str
+    byEvicting: int | None
+    victims: list[str]
 
 
 # ---------------------------------------------------------------- place

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bayplan.analysis.cluster_objects import ClusterObjects, PodQueue, add_along, check_pending, unbound
 from bayplan.analysis.explanation import PodExplanation
 from bayplan.analysis.extenders import asking_extenders
-from bayplan.analysis.group_capacity import GroupCapacity, count_groups
+from bayplan.analysis.group_capacity import GroupCapacity, copies_of, count_groups
 from bayplan.analysis.group_placement import place_with_groups
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.profiles import own_schedulers_of, profile_of
@@ -25,8 +25,10 @@ from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import ConfigSource, Configuration, load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import NEWEST_RELEASE, ChosenRelease, KubernetesRelease, next_to, release_named
+from bayplan.core.cache import Cache
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
+from bayplan.core.framework.profile import Profile
 from bayplan.core.preemption.unit_search import UnitSearch
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.model.errors import Fault, InvalidObject
@@ -176,22 +178,64 @@ class Cluster(Shown, ClusterObjects):
         config: ConfigSource = None,
         *,
         namespace: str = DEFAULT_NAMESPACE,
+        wanted: int = 1,
+        evicting: bool = False,
         feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
     ) -> GroupCapacity:
-        """How many more groups like this PodGroup and its pods fit, without evicting anybody?
+        """How many more groups like this PodGroup and its pods fit? With `evicting`, also how many more by evictions.
 
-        Pods that wait for a node are not placed first. Raises InvalidObject for a group that does not exist or has no
-        pods.
+        Pods that wait for a node are not placed first. `wanted` is how many should fit. Raises InvalidObject for a
+        group that does not exist or has no pods.
         """
         configuration = self._with_groups(config, feature_gates)
         profiles = build_profiles(configuration)
         key = _group_key(group, namespace)
-        cache = self.build_cache(profiles=profiles, gates=configuration.gates)
+        cache = self._cache_under(configuration, profiles, foreign_victims)
         found, _ = self.group_members(key, profiles, cache)
         pods = [pod for pod in self.pods.values() if group_key(pod) == key and pod.spec.scheduler_name in profiles]
         if found is None or not pods:
             raise not_found(f"podgroup/{key}", "has no pods" if found is not None else "not found in the input")
-        return count_groups(cache, profiles, found, [self.claiming(pod, cache) for pod in pods])
+        copies = copies_of(found, [self.claiming(pod, cache) for pod in pods])
+        return count_groups(cache, profiles, copies, key, wanted=wanted, evicting=evicting)
+
+    def gang_capacity(
+        self,
+        pod: str,
+        size: int,
+        within: str = "",
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        wanted: int = 1,
+        evicting: bool = False,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> GroupCapacity:
+        """As `group_capacity`, for gangs of `size` pods, each on nodes with one value of the label `within`.
+
+        `pod` is a file with one pod or workload, or requests such as `nvidia.com/gpu=4`. Raises InvalidObject.
+        """
+        from bayplan.analysis.answers.gangs.imagined import gang_pattern, gangs_of  # noqa: PLC0415
+
+        configuration = self._with_groups(config, feature_gates)
+        if within and not configuration.gates.topology_aware_workload_scheduling:
+            message = f"gangs may be anywhere, and not only on nodes with one value of {within}, unless the gate "
+            raise InvalidObject([Fault("", "", "feature gates", f"{message}TopologyAwareWorkloadScheduling is on")])
+        profiles = build_profiles(configuration)
+        pattern = gang_pattern(self, pod, namespace)
+        profile_of(profiles, pattern.pod)
+        cache = self._cache_under(configuration, profiles, foreign_victims)
+        for obj in pattern.along:
+            cache.add(obj)
+        copies = gangs_of(pattern, size, within)
+        return count_groups(cache, profiles, copies, pattern.name, is_new=True, wanted=wanted, evicting=evicting)
+
+    def _cache_under(
+        self, configuration: Configuration, profiles: Mapping[str, Profile], foreign_victims: str | None
+    ) -> Cache:
+        own_schedulers = own_schedulers_of(configuration, foreign_victims)
+        return self.build_cache(profiles=profiles, gates=configuration.gates, own_schedulers=own_schedulers)
 
     def pending(
         self,

@@ -1,24 +1,26 @@
-"""How many more groups like a PodGroup fit, and in which topology domains.
+"""How many more groups of a kind fit, and in which topology domains.
 
-Takes a cache with the cluster, the group and its pods, which serve as a pattern whether they run or wait. Copies are
-placed one after another as the scheduler would place groups, without evictions; a copy counts if all its pods fit.
+Takes a cache with the cluster, and makes copies of a group: of a PodGroup, whose pods serve as a pattern whether they
+run or wait, or of one that somebody thinks of. Copies are placed one after another as the scheduler would place groups;
+a copy counts if all its pods fit. If asked, counting goes on where that takes evictions.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 
+from bayplan.analysis.group_placement import GroupPlacer
 from bayplan.core.cache import Cache
 from bayplan.core.deciding import Decider
 from bayplan.core.framework.profile import Profile
 from bayplan.core.groups.cycle import attempt_group
 from bayplan.core.groups.member import Member
 from bayplan.model.groups import PodGroup, PodGroupStatus, topology_key
-from bayplan.model.kinds import object_key
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod, PodSchedulingGroup, PodStatus
 from bayplan.model.structs import replace
 
@@ -26,67 +28,138 @@ from bayplan.model.structs import replace
 GROUPS_MAX = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class GroupCopy:
+    """Another group, with pods of its own that wait."""
+
+    group: PodGroup
+    pods: Sequence[Pod]
+    own: Sequence[Object] = ()  # what is made for its pods alone
+
+
+#: The copy of this number, from 1 on.
+GroupCopies: TypeAlias = Callable[[int], GroupCopy]
+
+
 @dataclass(slots=True)
 class GroupCapacity:
     """The answer."""
 
-    group: str  # namespace/name
+    group: str  # namespace/name; of gangs that nobody has created, the pods as the user wrote them
     pods: int  # of each group
+    wanted: int = 1  # groups that somebody wants to fit
     groups: int = 0  # that fit besides those that are there
     within: str = ""  # the node label of which all pods of a group need the same value
     by_domain: Counter[str] = field(default_factory=Counter)  # groups by value of that label
     by_node: Counter[str] = field(default_factory=Counter)  # pods of all these groups
     stop: str = ""  # why there is no room for one more; "" if counting ended before
+    by_evicting: int | None = None  # groups that fit after those, by preemption; None: not asked
+    victims: tuple[str, ...] = ()  # pods that these evict
+    is_new: bool = False  # there is no such group yet
 
     @property
     def is_enough(self) -> bool:
-        return self.groups > 0
+        return self.groups >= self.wanted
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "group": self.group,
+            "new": self.is_new,
             "podsInEach": self.pods,
+            "wanted": self.wanted,
+            "enough": self.is_enough,
             "fits": self.groups,
             "within": self.within or None,
             "byDomain": dict(self.by_domain),
             "byNode": dict(self.by_node),
             "stop": self.stop,
+            "byEvicting": self.by_evicting,
+            "victims": list(self.victims),
         }
 
 
-def count_groups(cache: Cache, profiles: Mapping[str, Profile], group: PodGroup, pods: Sequence[Pod]) -> GroupCapacity:
-    """Raises nothing; the cache is afterwards as it was. `pods` are all pods of the group."""
-    found = GroupCapacity(object_key(group), len(pods), within=topology_key(group) or "")
+def copies_of(group: PodGroup, pods: Sequence[Pod]) -> GroupCopies:
+    """Of a group with all its pods."""
+
+    def copy(number: int) -> GroupCopy:
+        meta = group.metadata
+        name = f"{meta.name}-{number}"
+        made = []
+        for pod in pods:
+            own = replace(pod.metadata, name=f"{pod.metadata.name}-{number}", uid="", deletion_timestamp=None)
+            spec = replace(pod.spec, node_name="", scheduling_group=PodSchedulingGroup(pod_group_name=name))
+            made.append(replace(pod, metadata=own, spec=spec, status=PodStatus()))
+        renamed = replace(meta, name=name, uid=f"{meta.uid}-{number}")
+        return GroupCopy(replace(group, metadata=renamed, status=PodGroupStatus()), made)
+
+    return copy
+
+
+def count_groups(
+    cache: Cache,
+    profiles: Mapping[str, Profile],
+    copies: GroupCopies,
+    name: str,
+    *,
+    is_new: bool = False,
+    wanted: int = 1,
+    evicting: bool = False,
+) -> GroupCapacity:
+    """Raises nothing; the cache is afterwards as it was. `name` is that of the group, or what a new one consists of."""
+    first = copies(1)
+    key = topology_key(first.group) if cache.gates.topology_aware_workload_scheduling else None
+    found = GroupCapacity(name, len(first.pods), wanted, within=key or "", is_new=is_new)
     decider = Decider(profiles)
     with cache.trial():
         for number in count(1):
-            copy, members = _copied(cache, group, pods, number)
-            attempt = attempt_group(cache, profiles, copy, members, decider=decider, in_full=False)
-            if len(attempt.bound) < len(members):
-                placed = attempt.found.placed if attempt.found is not None else None
-                unfit = next((each.message for each in placed.tried if not each.fits), "") if placed is not None else ""
-                found.stop = unfit or attempt.root.message
-                return found
-            for outcome in attempt.bound:
-                cache.add_pod(outcome.member.pod, outcome.node, outcome.member.info)
-                found.by_node[outcome.node] += 1
-            found.groups += 1
-            if found.within and attempt.found is not None and attempt.found.chosen:
-                found.by_domain[attempt.found.chosen] += 1
-            if found.groups == GROUPS_MAX:
-                return found
-    raise AssertionError("counting ends by itself")
+            found.stop = _place_one(cache, profiles, decider, copies(number), found)
+            if found.stop or found.groups == GROUPS_MAX:
+                break
+        if evicting:
+            _count_by_evicting(cache, profiles, copies, found)
+    return found
 
 
-def _copied(cache: Cache, group: PodGroup, pods: Sequence[Pod], number: int) -> tuple[PodGroup, list[Member]]:
-    """Another group like this one, with pods of its own that wait."""
-    meta = group.metadata
-    name = f"{meta.name}-{number}"
-    copy = replace(group, metadata=replace(meta, name=name, uid=f"{meta.uid}-{number}"), status=PodGroupStatus())
-    members = []
-    for position, pod in enumerate(pods):
-        own = replace(pod.metadata, name=f"{pod.metadata.name}-{number}", uid="", deletion_timestamp=None)
-        spec = replace(pod.spec, node_name="", scheduling_group=PodSchedulingGroup(pod_group_name=name))
-        waiting = replace(pod, metadata=own, spec=spec, status=PodStatus())
-        members.append(Member(waiting, cache.info(waiting), queued_at=position))
-    return copy, members
+def _place_one(
+    cache: Cache, profiles: Mapping[str, Profile], decider: Decider, copy: GroupCopy, found: GroupCapacity
+) -> str:
+    """Add one more, or say why it does not fit."""
+    members = _members(cache, copy)
+    attempt = attempt_group(cache, profiles, copy.group, members, decider=decider, in_full=False)
+    if len(attempt.bound) < len(members):
+        if found.within and attempt.found is not None and not attempt.found.placements:
+            return f"{attempt.root.message}: no node that may take it has the label {found.within}"
+        placed = attempt.found.placed if attempt.found is not None else None
+        unfit = next((each.message for each in placed.tried if not each.fits), "") if placed is not None else ""
+        return unfit or attempt.root.message
+    for outcome in attempt.bound:
+        cache.add_pod(outcome.member.pod, outcome.node, outcome.member.info)
+        found.by_node[outcome.node] += 1
+    found.groups += 1
+    if found.within and attempt.found is not None and attempt.found.chosen:
+        found.by_domain[attempt.found.chosen] += 1
+    return ""
+
+
+def _count_by_evicting(
+    cache: Cache, profiles: Mapping[str, Profile], copies: GroupCopies, found: GroupCapacity
+) -> None:
+    """Go on where the others ended, with whoever has to go for it."""
+    placer = GroupPlacer(cache, profiles, gated=True)
+    victims: list[str] = []
+    found.by_evicting = 0
+    for number in count(found.groups + 1):
+        copy = copies(number)
+        cache.add(copy.group)
+        placed = placer.place(object_key(copy.group), _members(cache, copy))
+        if any(each.node is None for each in placed) or number > GROUPS_MAX:
+            break
+        found.by_evicting += 1
+        victims += [victim for each in placed for victim in each.victims]
+    found.victims = tuple(victims)
+
+
+def _members(cache: Cache, copy: GroupCopy) -> list[Member]:
+    for obj in copy.own:
+        cache.add(obj)
+    return [Member(pod, cache.info(pod), queued_at=position) for position, pod in enumerate(copy.pods)]

@@ -229,7 +229,9 @@ class _Asked:
             raise _refused("add_nodes", f"{text!r}: expected NODE=N with a node of the cluster, or 8cpu,32Gi=N")
 
     def reply(self, parts: Iterable[Part], document: Mapping[str, Any]) -> Reply:
-        made = reply_of(parts, document, self.most_bytes)
+        version, note = self.cluster.kubernetes_version, self.cluster.version_note
+        notes = [note] if note else []
+        made = reply_of(parts, document, self.most_bytes, kubernetes=f"v{version}", notes=notes)
         if self.secluded is None:
             return made
         hidden: Reply = self.secluded.hide(made)

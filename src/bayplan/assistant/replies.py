@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,11 +26,17 @@ class Reply(TypedDict):
     """Commands to run next, for a person to judge first."""
     document: dict[str, Any]
     """Everything as data; the fields are those of `-o json` on the command line."""
+    kubernetes: str
+    """The version whose scheduler decided, such as v1.37."""
+    notes: list[str]
+    """What was assumed about the cluster."""
     shortened: list[str]
     """Lists of the document that are not complete, with their full length: it was too large."""
 
 
-def reply_of(parts: Iterable[Part], document: Mapping[str, Any], most_bytes: int) -> Reply:
+def reply_of(
+    parts: Iterable[Part], document: Mapping[str, Any], most_bytes: int, *, kubernetes: str, notes: Sequence[str] = ()
+) -> Reply:
     """A reply of about this size at most."""
     texts: list[str] = []
     commands: list[str] = []
@@ -43,7 +49,15 @@ def reply_of(parts: Iterable[Part], document: Mapping[str, Any], most_bytes: int
             break
     plain = msgspec.json.decode(msgspec.json.encode(document))
     shortened = shorten(plain, most_bytes)
-    return Reply(answer=texts[0] if texts else "", why=texts[1:], next=commands, document=plain, shortened=shortened)
+    return Reply(
+        answer=texts[0] if texts else "",
+        why=texts[1:],
+        next=commands,
+        document=plain,
+        kubernetes=kubernetes,
+        notes=[*notes],
+        shortened=shortened,
+    )
 
 
 def shorten(document: dict[str, Any], most_bytes: int) -> list[str]:

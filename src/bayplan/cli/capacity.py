@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 import click
 
+from bayplan.analysis.group_capacity import GroupCapacity
 from bayplan.analysis.references import group_named
 from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
@@ -36,9 +39,17 @@ from bayplan.report.json_output import tagged
     help="Count more pods of a workload in the cluster, or more like one of its pods.",
 )
 @click.option(
+    "--gang",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="Count whole gangs of N of the --pod, each placed at once or not at all (needs pod groups).",
+)
+@click.option("--within", metavar="LABEL", help="With --gang: each gang on nodes with one value of this label.")
+@click.option(
     "--replicas",
     type=click.IntRange(1, 1_000_000),
-    help="Check whether this many fit (of several kinds: this many sets) and, if not, how many nodes it would take.",
+    help="Check whether this many fit (of several kinds: this many sets; of groups: whole ones) and, if not, how many "
+    "nodes it would take (not of groups).",
 )
 @click.option(
     "--node",
@@ -59,6 +70,8 @@ def command(
     asked: AnswerOptions,
     pods: tuple[str, ...],
     workloads: tuple[str, ...],
+    gang: int | None,
+    within: str | None,
     replicas: int | None,
     nodes: tuple[str, ...],
     pool_labels: tuple[str, ...],
@@ -68,12 +81,23 @@ def command(
 
     -f is the cluster; the pods to count come from --pod or --workload. They are placed one after another, as the
     scheduler would. Currently pending pods are not placed first, and scheduling gates are ignored.
-    --workload podgroup/NAME counts whole pod groups (Kubernetes 1.37, gate GenericWorkload).
+    --workload podgroup/NAME counts whole pod groups, --gang those that nobody has created yet (Kubernetes 1.37, gate
+    GenericWorkload).
     """
     if not pods and not workloads:
         raise click.UsageError("Missing option '--pod' or '--workload': there is nothing to count.")
-    if len(workloads) == 1 and (group := group_named(workloads[0], asked.namespace)):
-        return _count_groups(asked, group)
+    if within and gang is None:
+        raise click.UsageError("'--within' needs '--gang'.")
+    groups = [group for text in workloads if (group := group_named(text, asked.namespace))]
+    if groups or gang is not None:
+        if nodes or pool_labels or len(pods) + len(workloads) > 1 or (groups and gang is not None):
+            raise click.UsageError("Groups are counted one kind at a time, without '--node' and '--by'.")
+        if gang is not None and not pods:
+            raise click.UsageError("'--gang' needs '--pod'.")
+        how = GroupCounting(wanted=replicas or 1, evicting=not no_evictions)
+        if gang is None:
+            return _count_groups(asked, how, groups[0])
+        return _count_gangs(asked, how, pods[0], gang, within or "")
     if nodes and replicas is None:
         raise click.UsageError("'--node' needs '--replicas'.")
     cluster = asked.cluster()
@@ -92,10 +116,27 @@ def command(
     return EXIT_YES if answer.is_enough else EXIT_NO
 
 
-def _count_groups(asked: AnswerOptions, group: str) -> int:
+class GroupCounting(TypedDict):
+    """How groups are counted."""
+
+    wanted: int
+    evicting: bool
+
+
+def _count_groups(asked: AnswerOptions, how: GroupCounting, group: str) -> int:
     cluster = asked.cluster()
     require_groups(asked.config, asked.feature_gates, cluster.release, f"podgroup/{group}")
-    answer = cluster.group_capacity(group, asked.config, feature_gates=asked.feature_gates)
+    return _write_groups(asked, cluster.group_capacity(group, **how, **asked.settings()))
+
+
+def _count_gangs(asked: AnswerOptions, how: GroupCounting, pod: str, size: int, within: str) -> int:
+    cluster = asked.cluster()
+    require_groups(asked.config, asked.feature_gates, cluster.release, "gangs")
+    settings = asked.settings()
+    return _write_groups(asked, cluster.gang_capacity(pod, size, within, namespace=asked.namespace, **how, **settings))
+
+
+def _write_groups(asked: AnswerOptions, answer: GroupCapacity) -> int:
     document = answer.to_dict()
     write_answer(asked, "Capacity", group_capacity_parts(document), tagged("group capacity", document))
     return EXIT_YES if answer.is_enough else EXIT_NO

@@ -98,7 +98,9 @@ def _note_kept(out: str | None, why: str) -> None:
 
 
 def _note_gaps(preparation: Preparation) -> None:
-    """What is missing in recordings concerns every run of them, and is said once."""
+    """What is missing in the input or in recordings concerns every run of them, and is said once."""
+    for text in sorted(preparation.version_notes):
+        note(text)
     for life in preparation.story.recordings.values():
         for text in life.notes:
             note(f"{life.path}: {text}" if life.path not in text else text)

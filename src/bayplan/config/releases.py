@@ -113,11 +113,13 @@ NEAREST: Final = "nearest"
 
 def release_named(version: str) -> KubernetesRelease:
     """The release of a version such as `1.36`, `v1.37.0-rc.1` or `v1.36.4-gke.100`. Raises UnknownReleaseError."""
+    known = f"bayplan knows {' and '.join(RELEASES)}"
     numbers = _numbers(version)
-    release = RELEASES.get(f"{numbers[0]}.{numbers[1]}") if numbers else None
+    if numbers is None:
+        raise UnknownReleaseError(f"{version!r} is not a version of Kubernetes; {known}")
+    release = RELEASES.get(f"{numbers[0]}.{numbers[1]}")
     if release is None:
-        known = " and ".join(RELEASES)
-        raise UnknownReleaseError(f"Kubernetes {version} is not known; bayplan knows {known}")
+        raise UnknownReleaseError(f"Kubernetes {version} is not known; {known}")
     return release
 
 
@@ -155,9 +157,12 @@ def choose_release(asked: str | None, found: str | None) -> ChosenRelease:
     try:
         return ChosenRelease(release_named(found))
     except UnknownReleaseError as error:
+        numbers = _numbers(found)
+        if numbers is None:
+            raise
         if asked != NEAREST:
             raise UnknownReleaseError(f"{error}; --kubernetes-version {NEAREST} takes the nearest of them") from None
-    nearest = _nearest(found)
+    nearest = _nearest(*numbers)
     what = f"the cluster has Kubernetes {found}, which bayplan does not know"
     return ChosenRelease(nearest, f"{what}: the scheduler of v{nearest.version} decides")
 
@@ -169,15 +174,12 @@ def next_to(release: KubernetesRelease) -> KubernetesRelease:
     return known[position - 1] if position else known[1]
 
 
-def _nearest(version: str) -> KubernetesRelease:
+def _nearest(major: int, minor: int) -> KubernetesRelease:
     """The known release with the fewest minor versions in between."""
-    numbers = _numbers(version)
-    if numbers is None:
-        raise UnknownReleaseError(f"{version} is not a version of Kubernetes, such as v1.36.4")
 
     def distance(release: KubernetesRelease) -> tuple[int, int]:
-        major, minor = map(int, release.version.split("."))
-        return abs(major - numbers[0]), abs(minor - numbers[1])
+        its_major, its_minor = map(int, release.version.split("."))
+        return abs(its_major - major), abs(its_minor - minor)
 
     return min(RELEASES.values(), key=distance)
 

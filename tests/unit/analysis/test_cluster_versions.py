@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 import bayplan
 from bayplan.config.releases import RELEASES, UnknownReleaseError
+from bayplan.model.reading import ReadResult
 from bayplan.testing import would_wake
 from bayplan.testing.builders import budget, node, pod
 
@@ -234,10 +236,27 @@ def test_a_patch_version_is_that_of_its_minor(version: str) -> None:
     assert bayplan.Cluster.from_objects([], kubernetes_version=version).kubernetes_version == "1.37"
 
 
-@pytest.mark.parametrize("version", ["1.35", "2.0", "137", "latest", ""])
-def test_an_unknown_version_is_refused_with_the_known_ones(version: str) -> None:
-    with pytest.raises(UnknownReleaseError, match=r"is not known; bayplan knows 1\.36 and 1\.37"):
+@pytest.mark.parametrize(
+    ("version", "what"),
+    [
+        ("1.35", "Kubernetes 1.35 is not known"),
+        ("2.0", "Kubernetes 2.0 is not known"),
+        ("137", "'137' is not a version of Kubernetes"),
+        ("latest", "'latest' is not a version of Kubernetes"),
+        ("", "'' is not a version of Kubernetes"),
+    ],
+)
+def test_an_unknown_version_is_refused_with_the_known_ones(version: str, what: str) -> None:
+    with pytest.raises(UnknownReleaseError, match=re.escape(f"{what}; bayplan knows 1.36 and 1.37")):
         bayplan.Cluster.from_objects([], kubernetes_version=version)
+
+
+@pytest.mark.parametrize("asked", [None, "nearest"])
+def test_a_dump_that_names_no_version_of_kubernetes_is_refused(asked: str | None) -> None:
+    dump = ReadResult(kubernetes_version="banana")
+    with pytest.raises(UnknownReleaseError) as refused:
+        bayplan.Cluster.of(dump, asked)
+    assert str(refused.value) == "'banana' is not a version of Kubernetes; bayplan knows 1.36 and 1.37"
 
 
 # Devices. One node, one slice; the pod uses the claim `c`.

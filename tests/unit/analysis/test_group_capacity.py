@@ -8,7 +8,7 @@ import pytest
 
 from bayplan import Cluster
 from bayplan.model.errors import InvalidObject
-from bayplan.testing.builders import node, pod, pod_group
+from bayplan.testing.builders import node, pod, pod_group, priority_class
 
 ON = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
 
@@ -55,3 +55,42 @@ def test_how_many_fit(settings: dict[str, Any], groups: int) -> None:
 def test_a_group_that_is_not_there_is_named() -> None:
     with pytest.raises(InvalidObject, match="podgroup/default/none: not found in the input"):
         cluster().group_capacity("none", feature_gates=ON)
+
+
+@pytest.mark.parametrize(
+    ("size", "within", "groups"), [(4, "rack", 5), (4, "", 5), (5, "rack", 3), (5, "", 4), (9, "rack", 0), (1, "", 22)]
+)
+def test_gangs_that_nobody_has_created_are_counted_as_those_that_exist(size: int, within: str, groups: int) -> None:
+    found = cluster().gang_capacity("cpu=4", size, within, feature_gates=ON)
+    assert (found.groups, found.group, found.is_new, found.pods) == (groups, "cpu=4", True, size)
+
+
+def test_only_so_many_have_to_fit() -> None:
+    assert cluster().gang_capacity("cpu=4", 4, "rack", wanted=5, feature_gates=ON).is_enough
+    assert not cluster().gang_capacity("cpu=4", 4, "rack", wanted=6, feature_gates=ON).is_enough
+
+
+def test_a_label_that_no_node_has_is_named() -> None:
+    found = cluster().gang_capacity("cpu=4", 4, "shelf", feature_gates=ON)
+    assert found.stop == "no feasible placements found: no node that may take it has the label shelf"
+
+
+def test_where_domains_do_not_count_they_are_not_spoken_of() -> None:
+    assert cluster().group_capacity("t", feature_gates="GenericWorkload=true").within == ""
+    with pytest.raises(InvalidObject, match="unless the gate TopologyAwareWorkloadScheduling is on"):
+        cluster().gang_capacity("cpu=4", 4, "rack", feature_gates="GenericWorkload=true")
+
+
+def test_more_fit_by_evicting_whole_units() -> None:
+    """Four nodes are held by two gangs of a lower priority, which go as a whole; one node is free."""
+    built: list[Any] = [node(f"n{number}").capacity(cpu="8", memory="64Gi", pods=50) for number in range(5)]
+    for at, name in enumerate(("one", "two")):
+        built.append(pod_group(name).gang(2).disrupted_as_a_whole())
+        built += [pod(f"{name}-{k}").cpu("8").in_group(name).node(f"n{2 * at + k}") for k in range(2)]
+    built += [priority_class("high", 10), pod_group("t").gang(1).priority(10)]
+    built.append(pod("t-0").cpu("8").in_group("t").priority(10, class_name="high"))
+    asked = Cluster.from_objects([each.dict() for each in built], "1.37")
+    found = asked.group_capacity("t", evicting=True, feature_gates=ON)
+    assert (found.groups, found.by_evicting) == (1, 4)
+    assert sorted(found.victims) == ["default/one-0", "default/one-1", "default/two-0", "default/two-1"]
+    assert asked.group_capacity("t", feature_gates=ON).by_evicting is None

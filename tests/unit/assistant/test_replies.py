@@ -23,11 +23,13 @@ PLAIN = st.recursive(
 
 def test_sentences_commands_and_the_document() -> None:
     parts: list[Part] = [Sentence("No."), Sentence("Why."), Next("bayplan fix x"), Details([Sentence("left out")])]
-    assert reply_of(parts, {"a": 1}, 1000) == {
+    assert reply_of(parts, {"a": 1}, 1000, kubernetes="v1.37", notes=["It is new."]) == {
         "answer": "No.",
         "why": ["Why."],
         "next": ["bayplan fix x"],
         "document": {"a": 1},
+        "kubernetes": "v1.37",
+        "notes": ["It is new."],
         "shortened": [],
     }
 

@@ -55,7 +55,9 @@ def test_every_question_is_a_tool_that_only_reads() -> None:
             assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == (True, False)
             assert tool.description
             assert tool.output_schema is not None
-            assert set(tool.output_schema["properties"]) == {"answer", "why", "next", "document", "shortened"}
+            assert set(tool.output_schema["properties"]) == {
+                *("answer", "why", "next", "document", "kubernetes", "notes", "shortened")
+            }
 
     finished(ask())
 
@@ -69,6 +71,23 @@ def test_an_answer_is_typed_and_bounded() -> None:
         assert found.structured_content["answer"] == BIG
         assert found.structured_content["shortened"][0].endswith("200 in full")
         assert len(str(found.structured_content["document"])) < 6_000
+
+    finished(ask())
+
+
+@pytest.mark.parametrize(
+    ("version", "decides", "notes"),
+    [(None, "v1.37", 1), ("nearest", "v1.37", 1), ("1.36", "v1.36", 0), ("1.37.2", "v1.37", 0)],
+)
+def test_an_answer_says_whose_scheduler_decided(version: str | None, decides: str, notes: int) -> None:
+    cluster = Cluster.from_objects([make.pod("big").cpu("5").dict()], kubernetes_version=version)
+
+    async def ask() -> None:
+        async with Client(make_server(Questions(lambda: cluster))) as client:
+            found = await client.call_tool("explain", {"pod": "big"})
+        assert found.structured_content is not None
+        assert found.structured_content["kubernetes"] == decides
+        assert found.structured_content["notes"] == [cluster.version_note] * notes
 
     finished(ask())
 

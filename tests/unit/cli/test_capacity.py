@@ -122,3 +122,32 @@ def test_whole_pod_groups_are_counted_where_groups_are_on(bayplan: Bayplan, file
     assert (off.code, "pod groups are off by default" in off.err) == (2, True)
     single = bayplan("capacity", "-f", file, "--pod", "cpu=1", *GROUPS_ON)
     assert (single.code, "without pod groups" in single.err) == (2, True)
+
+
+def test_gangs_that_nobody_has_created_are_counted_by_size(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(*[make.node(name).capacity(cpu="4", memory="8Gi", pods=10) for name in ("a", "b", "c")])
+    asked = ("capacity", "-f", file, "--pod", "cpu=3", *GROUPS_ON, "--gang", "2")
+    said = bayplan(*asked)
+    assert (said.code, said.first_line) == (0, "There is room for 1 more gang of 2 × cpu=3.")
+    said = bayplan(*asked, "--replicas", "2")
+    assert (said.code, said.first_line) == (1, "No: of 2 more gangs of 2 × cpu=3, 1 would fit.")
+    said = bayplan(*asked, "--within", "rack")
+    assert (said.code, "TopologyAwareWorkloadScheduling" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--pod", "cpu=1", "--within", "rack"), "'--within' needs '--gang'"),
+        (("--workload", "deployment/web", "--gang", "2"), "'--gang' needs '--pod'"),
+        (("--workload", "podgroup/g", "--gang", "2"), "one kind at a time"),
+        (("--pod", "cpu=1", "--pod", "cpu=2", "--gang", "2"), "one kind at a time"),
+        (("--pod", "cpu=1", "--gang", "2", "--by", "pool"), "without '--node' and '--by'"),
+    ],
+)
+def test_what_does_not_go_together_with_groups(
+    bayplan: Bayplan, cluster: str, arguments: tuple[str, ...], message: str
+) -> None:
+    said = bayplan("capacity", "-f", cluster, *arguments, *GROUPS_ON)
+    assert (said.code, said.out) == (2, "")
+    assert message in said.err

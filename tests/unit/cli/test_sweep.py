@@ -56,6 +56,23 @@ def test_every_format(bayplan: Bayplan) -> None:
     assert os.listdir("out") == ["runs.parquet"]
 
 
+@pytest.mark.usefixtures("says_version")
+@pytest.mark.parametrize(
+    ("base", "axis", "notes"),
+    [
+        ("", "", 1),
+        ('kubernetesVersion: "1.36", ', "", 0),
+        ("", '  kubernetesVersion: ["1.36", "1.37"]\n', 0),
+    ],
+)
+def test_a_version_that_nobody_named_is_noted_once(base: str, axis: str, notes: int, bayplan: Bayplan) -> None:
+    named = SWEEP.replace("base: {", f"base: {{{base}").replace("seed: 1..6\n", "seed: [1]\n") + axis
+    Path("sweep.yaml").write_text(named, encoding="utf-8")
+    outcome = bayplan("sweep", "sweep.yaml")
+    assert outcome.code == 0
+    assert outcome.err.count("nothing says which version of Kubernetes the cluster has: the scheduler of v1") == notes
+
+
 def test_one_run_again(bayplan: Bayplan) -> None:
     changed("seed: 1..6", "seed: [2]")
     pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (bayplan[arrow])")

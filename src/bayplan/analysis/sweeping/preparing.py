@@ -76,6 +76,8 @@ class Preparation:
         self._traces: dict[str, Trace] = {}
         self._recordings: dict[str, RecordedLife] = {}
         self._nodes: dict[str, Sequence[Node]] = {}
+        #: What a reader should know about versions that nobody named.
+        self.version_notes: set[str] = set()
         self._check_axes()
         # Whatever a point names is read now, so that no run fails for want of a file.
         for point in design.points:
@@ -174,11 +176,18 @@ class Preparation:
         if "kubernetesVersion" in point:
             return release_named(str(point["kubernetesVersion"])).version
         if not recording or self._base.has_version:
+            self._note_version(self._base.cluster.version_note)
             return None
         try:
-            return choose_release(None, self._recordings[recording].kubernetes_version).release.version
+            chosen = choose_release(None, self._recordings[recording].kubernetes_version)
         except UnknownReleaseError as error:
             raise InvalidObject([Fault(recording, "", "kubernetesVersion", str(error))]) from error
+        self._note_version(chosen.note)
+        return chosen.release.version
+
+    def _note_version(self, text: str) -> None:
+        if text:
+            self.version_notes.add(text)
 
     def _nodes_key(self, point: Point, recording: str) -> str:
         given = point.get("nodes", self._base.nodes) or ()
