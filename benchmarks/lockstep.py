@@ -28,8 +28,6 @@ from bayplan.analysis.placement import Placer
 from bayplan.config.feature_gates import read_feature_gates
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-
-# In a process for the other checkout these are its own.
 from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
 from bayplan.worlds.driving import rare_collections
 
@@ -43,7 +41,8 @@ class Side(AbstractContextManager["Side"]):
 
     def __init__(self, checkout: Path, workload: str) -> None:
         environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
-        command = [sys.executable, __file__, "--serve", workload]
+        # Its own script, which knows how a cache and profiles are made there.
+        command = [sys.executable, str(checkout / "benchmarks" / "lockstep.py"), "--serve", workload]
         self._process = subprocess.Popen(
             command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )

@@ -433,6 +433,7 @@ class ExplainedGroup(TypedDict):
     group: str
     needed: int
     scheduled: int
+    waiting: int
     within: str | None
     queued: Literal["active", "gated", "incomplete", "absent"]
     order: list[str]
@@ -655,6 +656,27 @@ class Defrag(TypedDict):
     moves: list[Move] | None
     node: str | None
     cordoned: str | None
+    atLeast: int | None
+    proven: bool
+    maxMoves: int
+    failures: list[FailedProposals]
+    notMoved: list[PodsNotMoved]
+
+
+class GroupDefrag(TypedDict):
+    """`bayplan defrag --for podgroup/NAME`: the moves that make room for a pod group."""
+
+    format: Literal["bayplan group defrag v1"]
+    works: bool
+    group: str
+    needed: int
+    within: str | None
+    fitsOn: dict[str, str]
+    evicts: list[str]
+    moves: list[Move] | None
+    domain: str | None
+    nodes: dict[str, str]
+    cordoned: list[str]
     atLeast: int | None
     proven: bool
     maxMoves: int
@@ -1139,6 +1161,7 @@ DOCUMENTS = (
     WhatIf,
     Drain,
     Defrag,
+    GroupDefrag,
     Consolidation,
     Exposure,
     ExposureRanking,

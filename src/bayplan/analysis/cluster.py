@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from bayplan.analysis.answers.least_disruption import LeastDisruption
     from bayplan.analysis.answers.moving.consolidate import Consolidation
     from bayplan.analysis.answers.moving.defrag import Defrag
+    from bayplan.analysis.answers.moving.group_defrag import GroupDefrag
     from bayplan.analysis.answers.pending import PendingPods
     from bayplan.analysis.answers.planning.plan import NodePlan
     from bayplan.analysis.answers.upgrading.upgrade import Upgrade
@@ -393,6 +394,30 @@ class Cluster(Shown, ClusterObjects):
 
         asking = Asking.about(self, config, feature_gates, foreign_victims, tell, with_groups=True)
         return defrag(asking, wanted, namespace, SearchLimits.of(max_moves, seconds))
+
+    def group_defrag(
+        self,
+        group: str,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        max_moves: int | None = None,
+        seconds: float | None = None,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+        tell: Tell | None = None,
+    ) -> GroupDefrag:
+        """As `defrag`, for a PodGroup: which pods have to move so that enough of its pods fit (in one domain)?
+
+        Raises InvalidObject for a group of which no pod waits.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.moving.defrag import SearchLimits  # noqa: PLC0415
+        from bayplan.analysis.answers.moving.group_defrag import group_defrag  # noqa: PLC0415
+
+        self._with_groups(config, feature_gates)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, tell, with_groups=True)
+        return group_defrag(asking, _group_key(group, namespace), SearchLimits.of(max_moves, seconds))
 
     def consolidate(
         self,

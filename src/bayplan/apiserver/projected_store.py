@@ -19,7 +19,7 @@ from bayplan.apiserver.registry.typed import narrow_document
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.controllers.ownership import controller_reference
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import ALL_KINDS, Object
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
@@ -169,7 +169,7 @@ class ProjectedStore(Store):
         rules = RULES.get(kind)
         if rules is None:
             raise NotFound.no_resource()
-        info = KINDS[rules.kind]
+        info = ALL_KINDS[rules.kind]
         catalogue = self._registry.catalogue
         resource = catalogue.of_kind(info.api_version, info.kind) or catalogue.stored(rules.qualified_resource)
         assert resource is not None

@@ -6,14 +6,25 @@ import sys
 
 import click
 
-from bayplan.analysis.answers.moving.defrag import SECONDS
+from bayplan.analysis.answers.moving.defrag import SECONDS, SearchLimits
+from bayplan.analysis.answers.owners import short_name
+from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.references import Reference, group_named
 from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
 from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
-from bayplan.cli.options import CommandWithFiles, script_option, seconds_option
+from bayplan.cli.options import (
+    CommandWithFiles,
+    knows_groups,
+    note,
+    require_groups,
+    script_option,
+    seconds_option,
+)
 from bayplan.cli.progress import progress_line
-from bayplan.report.answers.defrag import defrag_parts
-from bayplan.report.answers.move_script import move_script
+from bayplan.model.pod import group_key
+from bayplan.report.answers.defrag import defrag_parts, group_defrag_parts
+from bayplan.report.answers.move_script import group_move_script, move_script
 from bayplan.report.json_output import tagged
 
 
@@ -28,7 +39,7 @@ from bayplan.report.json_output import tagged
     metavar="POD|SPEC",
     required=True,
     help="The pod that needs room: a pending pod, [NAMESPACE/]KIND/NAME, a file with one pod or workload, or requests "
-    "such as cpu=8,memory=32Gi or nvidia.com/gpu=8.",
+    "such as cpu=8,memory=32Gi or nvidia.com/gpu=8. podgroup/NAME: a whole pod group.",
 )
 @click.option("--max-moves", type=click.IntRange(1, 1000), help="More moves than this are no answer. Default: 50.")
 @seconds_option("fewer moves, and for a proof that there are none", SECONDS)
@@ -44,6 +55,8 @@ def command(asked: AnswerOptions, wanted: str, max_moves: int | None, seconds: f
     """
     cluster = asked.cluster()
     note_missing_budgets(cluster)
+    if group := _group_in(asked, cluster, wanted):
+        return _for_group(asked, cluster, group, SearchLimits.of(max_moves, seconds), script=script)
     with progress_line() as tell:
         answer = cluster.defrag(
             wanted,
@@ -57,4 +70,31 @@ def command(asked: AnswerOptions, wanted: str, max_moves: int | None, seconds: f
         sys.stdout.write(move_script(answer))
     else:
         write_answer(asked, f"Room for {answer.pod}", defrag_parts(answer), tagged("defrag", answer.to_dict()))
+    return EXIT_YES if answer.works else EXIT_NO
+
+
+def _group_in(asked: AnswerOptions, cluster: Cluster, wanted: str) -> str:
+    """namespace/name of the group that is asked about, or that the pod is tried with; "" if there is none."""
+    if group := group_named(wanted, asked.namespace):
+        require_groups(asked.config, asked.feature_gates, cluster.release, f"podgroup/{group}")
+        return group
+    pod = cluster.pods.get(wanted if "/" in wanted else f"{asked.namespace}/{wanted}")
+    group = group_key(pod) if pod is not None else ""
+    if not group or not knows_groups(asked.config, asked.feature_gates, cluster.release):
+        return ""
+    note(f"the pod belongs to the pod group {group}, which is tried as a whole")
+    return group
+
+
+def _for_group(asked: AnswerOptions, cluster: Cluster, group: str, limits: SearchLimits, *, script: bool) -> int:
+    with progress_line() as tell:
+        answer = cluster.group_defrag(
+            group, max_moves=limits.moves, seconds=limits.seconds, tell=tell, **asked.settings()
+        )
+    if script:
+        sys.stdout.write(group_move_script(answer))
+    else:
+        name = short_name(Reference("podgroup", *group.split("/")))
+        parts = group_defrag_parts(answer, name)
+        write_answer(asked, f"Room for {name}", parts, tagged("group defrag", answer.to_dict()))
     return EXIT_YES if answer.works else EXIT_NO

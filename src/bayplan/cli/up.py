@@ -37,11 +37,8 @@ from bayplan.cli.options import (
 )
 from bayplan.config.loading import load_configuration
 from bayplan.config.releases import KubernetesRelease, release_named
-from bayplan.controllers.autoscaling.settings import autoscaler_among
 from bayplan.model.durations import Duration, format_duration
-from bayplan.model.node_pools import OWN_API, Autoscaler, NodePool
-from bayplan.model.object_lines import ObjectName
-from bayplan.model.reading import SourcedDocument, from_dicts, locating, read_documents
+from bayplan.model.reading import SourcedDocument, read_documents
 from bayplan.web.dashboard import Dashboard
 from bayplan.worlds.bug_reports import BugReports
 from bayplan.worlds.collecting import brief_collections
@@ -154,7 +151,7 @@ def command(
 ) -> None:
     """Run a cluster in this process: a Kubernetes API, a scheduler, controllers and simulated nodes."""
     host, port = listen
-    written, pools = _given_objects(files)
+    written = read_documents(files) if files else []
     release = release_named(kubernetes_version)
     if not no_scheduler:
         note_extenders(config, feature_gates, release, how_to_ask="use --no-scheduler, and bayplan run beside it")
@@ -175,7 +172,6 @@ def command(
             tls=_certificate(host, folder, state),
             plain_too=_is_loopback(host) and not tls,
             configuration=configuration,
-            node_pools=pools,
             bugs=BugReports(_log_bug, head_of(configuration, config, feature_gates)),
         )
         path = _kubeconfig_path(kubeconfig_file, state, folder)
@@ -204,23 +200,6 @@ def _starting_nodes(nodes: tuple[str, ...], files: tuple[str, ...], release: Kub
     templates = [each for each in nodes if not each.isdecimal()]
     plain = plain_nodes(sum(map(int, numbers)), now, release)
     return [*plain, *documents_of(nodes_like(templates), now, release)]
-
-
-def _given_objects(files: tuple[str, ...]) -> tuple[list[SourcedDocument], list[NodePool | Autoscaler]]:
-    """What the API is to serve, and pools of nodes, which it does not know. Raises InvalidObject."""
-    served: list[SourcedDocument] = []
-    pools: list[NodePool | Autoscaler] = []
-    sources: dict[ObjectName, str] = {}
-    for one in read_documents(files) if files else []:
-        if one.document.get("apiVersion") != OWN_API:
-            served.append(one)
-            continue
-        found = from_dicts([one.document], one.source)
-        sources |= found.sources
-        pools += [obj for obj in found.objects if isinstance(obj, NodePool | Autoscaler)]
-    with locating(sources):
-        autoscaler_among(pools)
-    return served, pools
 
 
 def _cluster(

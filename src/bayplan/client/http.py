@@ -80,10 +80,9 @@ class HttpClient:
 
     async def close(self) -> None:
         """Ends every connection; requests and streams under way fail."""
-        self._pool.close()
         for stream in list(self._streams):
             stream.close()
-        await asyncio.sleep(0)  # transports close in the next turn of the event loop
+        await self._pool.close()
 
     async def _renew_credentials(self, method: str, path: str, deadline: float | None = None) -> None:
         before = self._credentials.current.certificate

@@ -84,15 +84,19 @@ class ConnectionPool:
             wire.close()
         self._idle.clear()
 
-    def close(self) -> None:
-        """For good: exchanges under way break, and nobody gets a connection any more."""
+    async def close(self) -> None:
+        """For good: exchanges under way break, and nobody gets a connection any more. All are gone afterwards."""
         self._is_closed = True
-        self.close_idle()
-        for wire in list(self._in_use):
+        wires = [*self._idle, *self._in_use]
+        self._idle.clear()
+        for wire in wires:
             wire.abort()
         if self._sweep is not None:
             self._sweep.cancel()
             self._sweep = None
+        # With TLS it takes several turns, which an event loop that ends next would not have.
+        for wire in wires:
+            await wire.is_lost.wait()
 
     async def _next_free(self) -> Wire | None:
         """A connection of somebody who is done, or None: there is room for another."""

@@ -61,6 +61,7 @@ class Wire(asyncio.Protocol):
         self._has_begun = False
         self._expanding: zlib._Decompress | None = None
         self.is_open = False
+        self.is_lost = asyncio.Event()
         self.has_served = False  # an exchange before this one
         self.idle_since = 0.0
 
@@ -133,6 +134,7 @@ class Wire(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
+        self.is_lost.set()
         if self._answer is not None:
             if exc is None and self._ends_with_connection():
                 self.on_message_complete()

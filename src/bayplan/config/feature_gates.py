@@ -92,6 +92,12 @@ def read_feature_gates(given: GateSettings, release: KubernetesRelease, *, with_
     return FeatureGates(**fields_set, release=release.behavior)
 
 
+def changed_gates(given: GateSettings, release: KubernetesRelease) -> dict[str, bool]:
+    """Gates that are not as the version has them by default, whether or not its scheduler reads them."""
+    resolved = _resolved(settings_of(given), release)
+    return {name: value for name, value in resolved.items() if value is not release.gates[name].default}
+
+
 def settings_of(given: GateSettings) -> dict[str, bool]:
     """The settings by name, whether or not there are such gates. Raises FeatureGateError."""
     settings = _parsed(given) if isinstance(given, str) else dict(given or {})

@@ -1,4 +1,4 @@
-"""What became of kube-scheduler's feature gates in v1.37: those that are new, those that changed, and those that went.
+"""What became of kube-scheduler's feature gates in v1.37: those that are new, changed or removed.
 
 Constants only, on top of those of v1.36. Upstream: pkg/features/kube_features.go (v1.37.0-rc.1).
 """

@@ -21,7 +21,7 @@ from bayplan.config.decoding import decode_struct
 from bayplan.config.defaults import EXTENSION_POINTS, GROUP_EXTENSION_POINTS
 from bayplan.config.document import read_document
 from bayplan.config.faults import CONFIGURATION_KIND, ConfigFaults
-from bayplan.config.feature_gates import GateSettings, read_feature_gates
+from bayplan.config.feature_gates import GateSettings, changed_gates, read_feature_gates
 from bayplan.config.merge import MULTI_POINT, expand_plugins
 from bayplan.config.own_settings import read_own_settings
 from bayplan.config.plugin_loading import PluginClass, PluginError, find_plugin
@@ -79,6 +79,8 @@ class Configuration:
     parked_max_ns: int = PARKED_MAX_NS  # a flag of kube-scheduler, and no part of its file
     # The whole file with its defaults, for those who run a scheduler. Configurations that decide the same are equal.
     file: KubeSchedulerConfiguration = field(default=KubeSchedulerConfiguration(), compare=False)
+    # Gates by name that are not as the version has them, for those who serve its API: most are none of the scheduler's.
+    changed_gates: Mapping[str, bool] = field(default_factory=dict, compare=False)
 
     @property
     def release(self) -> KubernetesRelease:
@@ -122,9 +124,10 @@ def load_configuration(
     Raises FeatureGateError for gates that cannot be set so.
     """
     if isinstance(feature_gates, FeatureGates):
-        gates = feature_gates
+        gates, changed = feature_gates, {}
     else:
         gates = read_feature_gates(feature_gates, release, with_groups=with_groups)
+        changed = changed_gates(feature_gates, release)
     implements = implemented_points(gates) if implements is None else implements
     faults = ConfigFaults(str(source) if isinstance(source, str | Path) else "")
     file = _with_defaults(_read_file(source, overrides, release, faults))
@@ -147,6 +150,7 @@ def load_configuration(
         safety=own.safety,
         parked_max_ns=parked_max_ns,
         file=file,
+        changed_gates=changed,
     )
 
 

@@ -15,8 +15,10 @@ Read in the order in which data flows:
     preemption/    nothing fits -> who must make room
     cycle.py       the straight line through the steps above, for one pod
     decision.py    what was decided, as data
-    standing.py    what is known of all pods of one shape, kept up to date row by row
-    deciding.py    the answers of `cycle`, pod after pod, from standings
+    following.py   whoever keeps something for each node and looks again at nodes that changed
+    reuse/         what is known for pods like this one, kept up to date node by node
+    deciding.py    the answers of `cycle`, pod after pod, from what is kept
+    groups/        a pod group in one attempt: several pods, and who must make room for them
     explain.py     an attempt as plain data
     lifecycle.py   the states of a pod, and the moves between them
     queue/         which pod is tried next, and what brings a rejected one back

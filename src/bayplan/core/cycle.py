@@ -17,9 +17,9 @@ from bayplan.core.extending import add_extender_scores, filter_by_extenders
 from bayplan.core.filtering import Filtered, PreFilterResult, filter_nodes, run_pre_filters
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError, Status
-from bayplan.core.preemption.post_filter import PostFilterResult, Search, first_by_name, run_post_filters
+from bayplan.core.preemption.post_filter import PostFilterResult, Search, run_post_filters
 from bayplan.core.sampling import sample
-from bayplan.core.scoring import Scored, score_nodes
+from bayplan.core.scoring import Scored, first_by_name, score_nodes
 from bayplan.core.snapshot import View
 
 

@@ -25,7 +25,7 @@ from bayplan.core.filtering import (
     run_pre_filters,
 )
 from bayplan.core.framework.extender import is_any_interested
-from bayplan.core.framework.profile import Profile, Signature
+from bayplan.core.framework.profile import Profile, Signature, Signatures
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.preemption.few_nodes import FewNodes
 from bayplan.core.reuse.board import Board, board_for
@@ -84,9 +84,7 @@ class Decider:
                 found = self.look_up(profile, pod, view)
                 if isinstance(found, (Unschedulable, Fits)):
                     return found
-                choice = found.decide(pod, view) if isinstance(found, ShapeAnswers) else None
-                if choice is not None and not isinstance(choice, Fits):
-                    self._count_candidacies(profile, pod, view)
+                choice = self._decide(profile, pod, view, found) if isinstance(found, ShapeAnswers) else None
             except CycleError:
                 choice = None  # more was asked than had to be: the straight line tells whether it matters
             if choice is not None:
@@ -102,12 +100,24 @@ class Decider:
             return False
         return not (profile.extenders and is_any_interested(profile.extenders, pod))
 
+    def _decide(self, profile: Profile, pod: PodInfo, view: View, answers: ShapeAnswers) -> Choice | None:
+        """What the answers say of a pod. Its board grows by what is found out about victims."""
+        candidacies_before = answers.board.candidacy_count
+        choice = answers.decide(pod, view)
+        if answers.board.candidacy_count != candidacies_before:
+            key = (Board, profile.scheduler_name, profile.signatures(pod).of_all)
+            if self._answers.peek(key) is answers.board:
+                self._answers.resize(key, _size(answers.board, view.nodes.count))
+        return choice
+
     def look_up(self, profile: Profile, pod: PodInfo, view: View) -> LookedUp:
         """What is known of such pods; the choice itself at first sight, or where it is what it was the last time."""
         key = (None, profile.scheduler_name, pod.shape.serial)
         kept = self._answers.get(key)
+        signatures = None
         if kept is None:
-            choice = self._choice_at_first_sight(profile, pod, view)
+            signatures = profile.signatures(pod)
+            choice = self._choice_at_first_sight(profile, pod, view, signatures)
             if choice is not None:
                 return choice
         elif isinstance(kept, ShapeAnswers):
@@ -119,7 +129,7 @@ class Decider:
         elif kept.follow(view):
             assert isinstance(kept, NothingToReuse)
             return kept
-        board = self._board(profile, pod, view)
+        board = self._board(profile, pod, view, signatures or profile.signatures(pod))
         if isinstance(board, NothingToReuse):
             kept = board
         elif isinstance(kept, ShapeAnswers):
@@ -129,31 +139,33 @@ class Decider:
         self._answers.put(key, kept, _size(kept, view.nodes.count))
         return kept
 
-    def _choice_at_first_sight(self, profile: Profile, pod: PodInfo, view: View) -> Fits | None:
+    def _choice_at_first_sight(self, profile: Profile, pod: PodInfo, view: View, signatures: Signatures) -> Fits | None:
         """None when such pods were seen before, or there is more to it."""
-        key = (Board, profile.scheduler_name, profile.signature(pod))
+        key = (Board, profile.scheduler_name, signatures.of_all)
         if key in self._seen or key in self._seen_before:
             return None
         self._seen.add(key)
         self.boards_made += 1
-        node_board = self._node_board(profile, pod, view)
+        node_board = self._node_board(profile, pod, view, signatures)
         return best_at_first_sight(profile, pod, view, node_board) if isinstance(node_board, NodeBoard) else None
 
-    def _board(self, profile: Profile, pod: PodInfo, view: View) -> Board | NothingToReuse:
+    def _board(self, profile: Profile, pod: PodInfo, view: View, signatures: Signatures) -> Board | NothingToReuse:
         """What the local plugins say of pods that they sign like this one."""
 
         def make() -> Board | NothingToReuse:
             self.boards_made += 1
-            node_board = self._node_board(profile, pod, view)
+            node_board = self._node_board(profile, pod, view, signatures)
             return board_for(profile, _like(pod), view, node_board) if isinstance(node_board, NodeBoard) else node_board
 
-        board = self._followed((Board, profile.scheduler_name, profile.signature(pod)), view, make)
+        board = self._followed((Board, profile.scheduler_name, signatures.of_all), view, make)
         assert isinstance(board, (Board, NothingToReuse))
         return board
 
-    def _node_board(self, profile: Profile, pod: PodInfo, view: View) -> NodeBoard | NothingToReuse:
+    def _node_board(
+        self, profile: Profile, pod: PodInfo, view: View, signatures: Signatures
+    ) -> NodeBoard | NothingToReuse:
         """What those of them say that look at node objects alone."""
-        key = (NodeBoard, profile.scheduler_name, profile.signature_of_nodes(pod))
+        key = (NodeBoard, profile.scheduler_name, signatures.of_nodes)
         board = self._followed(key, view, lambda: node_board_for(profile, _like(pod), view))
         assert isinstance(board, (NodeBoard, NothingToReuse))
         return board
@@ -167,13 +179,6 @@ class Decider:
             kept = make()
             self._answers.put(key, kept, _size(kept, view.nodes.count))
         return kept
-
-    def _count_candidacies(self, profile: Profile, pod: PodInfo, view: View) -> None:
-        """A board has grown by what was found out about victims."""
-        key = (Board, profile.scheduler_name, profile.signature(pod))
-        board = self._answers.peek(key)
-        if board is not None:
-            self._answers.resize(key, _size(board, view.nodes.count))
 
     def forget(self, shapes: Shapes) -> None:
         """Forget answers for shapes that are gone, once there are more than a few, and boards nobody asks for."""

@@ -1,4 +1,4 @@
-"""What kube-scheduler of one Kubernetes version does otherwise than that of another, where no feature gate decides it.
+"""How the kube-schedulers of two Kubernetes versions differ where no feature gate decides it.
 
 One frozen value, with a field for each such change; policy code reads fields and never compares versions. It travels
 with the feature gates, so whoever has those has it. Upstream's default gates and plugins of each version are in

@@ -95,3 +95,8 @@ def check_range(plugin_name: str, scores: IntArray) -> None:
             f'plugin "{plugin_name}" returns an invalid score {scores[worst]}, '
             f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing",
         )
+
+
+def first_by_name(rows: RowArray, view: View) -> int:
+    """Nodes that no score or criterion tells apart are taken by their names."""
+    return int(rows[np.argmin(view.nodes.name_ranks()[rows])])

@@ -135,7 +135,7 @@ def _own(struct: type[Object]) -> KindInfo:
     return KindInfo(struct.__name__, group, version, struct, namespaced=False)
 
 
-#: Kinds of bayplan's own, which files and stores hold and no API server or client knows.
+#: Kinds of bayplan's own, which files, stores and `bayplan up` hold, and no other API server or client knows.
 OWN_KINDS: dict[str, KindInfo] = {struct.__name__: _own(struct) for struct in (NodePool, Autoscaler)}
 ALL_KINDS = KINDS | OWN_KINDS
 

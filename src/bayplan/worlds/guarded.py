@@ -1,6 +1,6 @@
 """A scheduler that survives its own bugs: an exception that nobody expected costs one pod an attempt, not the process.
 
-Takes a scheduler and does what it does. If an attempt raises, the pod backs off like after any other error. If more
+Takes a scheduler and does what it does. If an attempt raises, the pod backs off as after any other error. If more
 was under way, or an event raised, the scheduler's memory may be half written: it starts over with all objects there
 are, as a new process would, but keeps what pods have been through and what is being bound. An object that cannot be
 taken in is left out, a pod with its node, until it changes. When nothing works any more, `NothingWorksError` ends it.

@@ -7,7 +7,7 @@ happens on signals.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,13 +15,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bayplan.apiserver.admitting.plugins.switchable import SWITCHABLE
+from bayplan.apiserver.admitting.plugins.switchable import NODE_TAINTS, SWITCHABLE
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.events import EVENTS_MAX, KEPT_NS, EventExpiry
 from bayplan.apiserver.housekeeping.standard import Housekeeping, standard_parties
 from bayplan.apiserver.http.application import Application
 from bayplan.apiserver.http.server import Server, TlsFiles, listening_socket
 from bayplan.apiserver.registry.catalogue import Catalogue
+from bayplan.apiserver.registry.own_kinds import serve_own_kinds
 from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.schema.resources import resources_with
 from bayplan.apiserver.schema.versions import serving
@@ -29,12 +30,10 @@ from bayplan.apiserver.statuses.commands import PodEnd, initialization_of, pod_o
 from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.storage import Storage
-from bayplan.config.feature_gates import GATE_FIELDS
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
-from bayplan.controllers.autoscaling.settings import autoscaler_among
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.nodes.kubelet import (
     Initialization,
@@ -45,11 +44,9 @@ from bayplan.controllers.nodes.kubelet import (
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.errors import InvalidObject
-from bayplan.model.node_pools import Autoscaler, NodePool
 from bayplan.model.pod import Pod
 from bayplan.model.reading import SourcedDocument
-from bayplan.model.watch_types import ADDED
-from bayplan.store import ApiError, WatchEvent
+from bayplan.store import ApiError
 from bayplan.worlds.bootstrap import add_missing_accounts, bootstrap, create
 from bayplan.worlds.bug_reports import BugReports
 from bayplan.worlds.bugs import HOUSEKEEPING, BugReporter, not_survived
@@ -87,8 +84,6 @@ class Hosting:
     events_max: int = EVENTS_MAX
     disabled_plugins: frozenset[str] = frozenset()
     """Admission plugins that are off, of those in `SWITCHABLE`."""
-    node_pools: Sequence[NodePool | Autoscaler] = ()
-    """Pools of nodes that come and go by need, and by which rules."""
     bugs: BugReports | None = None
     """Who is told of bugs that are survived; without it they end the cluster."""
 
@@ -116,9 +111,10 @@ class HostedCluster:
         self.clock = Clock()
         self._state = None if hosting.state is None else StateFile(hosting.state)
         self.storage = Storage(durable=self._state)
-        self.gates = _gates_of_api(hosting)
-        built_in = resources_with(self.gates, self.kubernetes_version)
+        self.gates = hosting.configuration.changed_gates
+        built_in = resources_with([gate for gate, is_on in self.gates.items() if is_on], self.kubernetes_version)
         self.registry = Registry(self.storage, Catalogue(built_in))
+        serve_own_kinds(self.registry)
         with serving(self.kubernetes_version, self.gates), ExitStack() as on_failure:
             if self._state is not None:
                 on_failure.callback(self._state.close)
@@ -170,8 +166,13 @@ class HostedCluster:
                 create(self.registry, document, self.clock())
         load(self.registry, written, self.clock())
         # What a cluster begins with was admitted elsewhere.
-        self.registry.plugins = frozenset(SWITCHABLE) - self._hosting.disabled_plugins
+        self.registry.plugins = frozenset(SWITCHABLE) - self._disabled_plugins()
         add_missing_accounts(self.registry, self.clock())
+
+    def _disabled_plugins(self) -> frozenset[str]:
+        """Without controllers nobody would take from new nodes what they are tainted with."""
+        useless = frozenset[str]() if self._hosting.with_controllers else frozenset({NODE_TAINTS})
+        return self._hosting.disabled_plugins | useless
 
     @property
     def url(self) -> str:
@@ -257,20 +258,15 @@ class HostedCluster:
         standard = standard_controllers(draws, gates, self._kubelet(draws), has_users=True)
         return [*replace(standard, collectors=(), autoscaler=self._autoscaler(draws))]
 
-    def _autoscaler(self, draws: Draws) -> AutoscalerController | None:
-        """Told of its pools here, as no API serves them."""
+    def _autoscaler(self, draws: Draws) -> AutoscalerController:
+        """Idle until there are pools."""
         hosting = self._hosting
-        if autoscaler_among(hosting.node_pools) is None:
-            return None
-        autoscaler = AutoscalerController(
+        return AutoscalerController(
             build_profiles(hosting.configuration),
             lambda typical: draws.around(int(typical / hosting.speed)),
             Random(0),
             hosting.configuration.gates,
         )
-        for obj in hosting.node_pools:
-            autoscaler.observe(WatchEvent(ADDED, type(obj).__name__, None, obj, 0, self._started_at), self._started_at)
-        return autoscaler
 
     def _kubelet(self, draws: Draws) -> Kubelet:
         """Kubelets that know the commands of containers, and refuse what does not fit."""
@@ -304,13 +300,6 @@ class HostedCluster:
             return NoScheduler()
         bugs = self._hosting.bugs
         return self.scheduler if bugs is None else bugs.guard(self.scheduler, self._started_at)
-
-
-def _gates_of_api(hosting: Hosting) -> tuple[str, ...]:
-    """Feature gates that are on though they are off by default: some add kinds or fields to those that are served."""
-    gates, known = hosting.configuration.gates, hosting.configuration.release.gates
-    on = (name for name, field in GATE_FIELDS.items() if getattr(gates, field))
-    return tuple(name for name in on if name in known and not known[name].default)
 
 
 def _reached_at(host: str) -> str:

@@ -7,8 +7,10 @@ from typing import Final
 
 import msgspec
 
+from bayplan.apiserver.admitting.plugins.resizes import INIT_CONTAINER_RESIZE, POD_LEVEL_RESIZE
 from bayplan.apiserver.storage.entries import Document
 from bayplan.config.releases import KubernetesRelease
+from bayplan.core.plugins.node_declared_features import RESTART_ALL_CONTAINERS
 from bayplan.model.node import Node
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import ARCHITECTURE, HOSTNAME, OPERATING_SYSTEM, READY, ZONE
@@ -27,6 +29,14 @@ _INFO: Final = {
     "operatingSystem": "linux",
     "architecture": "amd64",
 }
+#: What kubelets declare where the gates of these names are on.
+#: Upstream: component-helpers/nodedeclaredfeatures/features/registry.go (v1.36).
+_FEATURES: Final = (
+    "ExtendWebSocketsToKubelet",
+    INIT_CONTAINER_RESIZE,
+    POD_LEVEL_RESIZE,
+    RESTART_ALL_CONTAINERS,
+)
 _PRESSURES: Final = (
     ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
@@ -83,6 +93,7 @@ def _node(
             ],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             "nodeInfo": {**_INFO, "kubeletVersion": release.recorded_from},
+            "declaredFeatures": sorted(name for name in _FEATURES if release.gates[name].default),
         },
     }
 

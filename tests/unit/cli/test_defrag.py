@@ -71,3 +71,53 @@ def test_bad_input(bayplan: Bayplan, cluster: str, arguments: tuple[str, ...], m
     said = bayplan("defrag", "-f", cluster, *arguments)
     assert (said.code, said.out) == (2, "")
     assert message in said.err
+
+
+GROUPS_ON = (
+    "--kubernetes-version",
+    "1.37",
+    "--feature-gates",
+    "GenericWorkload=true,TopologyAwareWorkloadScheduling=true",
+)
+
+
+@pytest.fixture
+def crowded(file_of: FileOf) -> str:
+    """A gang needs both nodes of one rack; in each rack one is half full."""
+    return file_of(
+        *(make.node(f"{rack}{number}").capacity(cpu="4").labels(rack=rack) for rack in "ab" for number in range(2)),
+        owned("p").cpu("2").running("a0"),
+        owned("q").cpu("2").running("b0"),
+        make.pod_group("g").gang(2).within("rack"),
+        *(make.pod(f"g{number}").cpu("4").in_group("g") for number in range(2)),
+    )
+
+
+@pytest.mark.parametrize("wanted", ["podgroup/g", "default/podgroup/g", "g1"])
+def test_room_is_made_for_a_whole_group(bayplan: Bayplan, crowded: str, wanted: str) -> None:
+    said = bayplan("defrag", "-f", crowded, *FOR, wanted, *GROUPS_ON)
+    assert (said.code, said.first_line) == (
+        0,
+        "Yes: 1 move makes room for podgroup/g on rack=a, and fewer would not do.",
+    )
+    assert "a0 and a1 stay cordoned until the last pod has left." in said.out
+    assert ("default/g, which is tried as a whole" in said.err) == (wanted == "g1")
+
+
+def test_a_group_has_a_script_and_a_document_too(bayplan: Bayplan, crowded: str) -> None:
+    asked = ("defrag", "-f", crowded, *FOR, "podgroup/g", *GROUPS_ON)
+    script = bayplan(*asked, "--script").out
+    assert 'target="a0 a1"' in script
+    assert script.count("--for=condition=PodScheduled") == 2
+    document = bayplan(*asked, "-o", "json").json()
+    assert (document["format"], document["domain"], document["cordoned"]) == (
+        "bayplan group defrag v1",
+        "a",
+        ["a0", "a1"],
+    )
+
+
+def test_a_group_is_refused_where_groups_are_off(bayplan: Bayplan, crowded: str) -> None:
+    said = bayplan("defrag", "-f", crowded, *FOR, "podgroup/g", "--kubernetes-version", "1.37")
+    assert (said.code, said.out) == (2, "")
+    assert "pod groups are off by default" in said.err

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import warnings
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import Queue
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -48,6 +52,12 @@ async def ask(connection: Connection) -> int:
         await client.close()
 
 
+async def ask_twice_at_once(connection: Connection) -> None:
+    client = HttpClient(connection)
+    await asyncio.gather(client.request("GET", "/version"), client.request("GET", "/version"))
+    await client.close()
+
+
 @pytest.mark.parametrize(
     ("settings", "certificate"),
     [
@@ -63,6 +73,29 @@ def test_a_certificate_that_is_trusted(run: Run, tmp_path: Path, settings: TlsSe
             assert await ask(Connection(address_of(server.url), tls=settings)) == 200
 
     run(main())
+
+
+def test_a_client_that_is_closed_leaves_nothing_to_an_event_loop_that_ends(run: Run, tmp_path: Path) -> None:
+    """The server has a loop of its own, so that nothing goes on in the client's while it ends."""
+    addresses: Queue[str] = Queue()
+
+    async def serve() -> None:
+        async with serving(always_ok, tls=LOCAL.server_context(tmp_path)) as server:
+            addresses.put(server.url)
+            await asyncio.to_thread(ended.wait)
+
+    ended = Event()
+    thread = Thread(target=asyncio.run, args=(serve(),))
+    thread.start()
+    try:
+        connection = Connection(address_of(addresses.get(timeout=5)), tls=TlsSettings(TRUSTED))
+        with warnings.catch_warnings(record=True, action="always", category=ResourceWarning) as found:
+            run(ask_twice_at_once(connection))
+            gc.collect()
+        assert not [str(each.message) for each in found if "unclosed" in str(each.message)]
+    finally:
+        ended.set()
+        thread.join()
 
 
 @pytest.mark.parametrize(

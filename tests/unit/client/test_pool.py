@@ -28,7 +28,7 @@ def test_idle_connections_are_closed_after_a_while() -> None:
             await asyncio.wait_for(closed.wait(), 5)
             await asyncio.sleep(0.01)
             assert pool.take() is None
-            pool.close()
+            await pool.close()
 
     asyncio.run(main())
 
@@ -48,7 +48,7 @@ def test_an_idle_connection_that_the_server_speaks_on_is_not_used() -> None:
             pool.give(await pool.wait())
             await spoken.wait()
             assert pool.take() is None
-            pool.close()
+            await pool.close()
 
     asyncio.run(main())
 
@@ -72,7 +72,7 @@ def test_a_closed_pool_fails_those_in_line() -> None:
             await pool.wait()
             waiting = asyncio.ensure_future(pool.wait())
             await asyncio.sleep(0)
-            pool.close()
+            await pool.close()
             with pytest.raises(DialFailed, match="closed"):
                 await waiting
 
@@ -90,6 +90,6 @@ def test_who_leaves_the_line_as_a_connection_comes_free_passes_it_on() -> None:
             waiting.cancel()
             await asyncio.wait([waiting])
             assert pool.take() is wire
-            pool.close()
+            await pool.close()
 
     asyncio.run(main())

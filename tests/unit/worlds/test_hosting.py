@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from bayplan.apiserver.admitting.plugins.switchable import NODE_TAINTS
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
+from bayplan.apiserver.housekeeping.nodes import NODES
+from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.durable import InvalidState, StateFile
 from bayplan.apiserver.storage.storage import Storage
@@ -28,6 +31,7 @@ from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.journal import head_of
 from bayplan.worlds.performing import Performer
 from bayplan.worlds.simulated import SimulatedWorld
+from bayplan.worlds.starting_nodes import plain_nodes
 
 
 @contextmanager
@@ -178,3 +182,43 @@ def test_a_pod_ends_as_its_command_says(tmp_path: Path) -> None:
         running.apply(pod)
         (container,) = running.wait_until("pod/job failed")["status"]["containerStatuses"]
     assert container["state"]["terminated"]["exitCode"] == 3
+
+
+def node(name: str, ready: str) -> dict[str, Any]:
+    status = {
+        "conditions": [{"type": "Ready", "status": ready}],
+        "allocatable": {"cpu": "2000", "memory": "16Gi", "pods": "9"},
+    }
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
+
+
+def test_pods_come_to_a_new_node_once_it_is_ready(tmp_path: Path) -> None:
+    """Every new node is tainted; of one that says that it is ready, the taint is taken away."""
+    with surviving_cluster(tmp_path) as (running, _):
+        running.apply([wanted("huge") | {"spec": _huge()}, node("slow", "False")])
+        running.wait_until(lambda k: len(k.get("node", "slow")["spec"]["taints"]) == 2)
+        running.apply(node("new", "True"))
+        running.wait_until("pod/huge running")
+        assert running.get("pod", "huge")["spec"]["nodeName"] == "new"
+        assert "taints" not in running.get("node", "new")["spec"]
+
+
+@pytest.mark.parametrize(
+    ("with_controllers", "disabled", "tainted"),
+    [(True, frozenset(), True), (False, frozenset(), False), (True, frozenset({NODE_TAINTS}), False)],
+)
+def test_new_nodes_are_tainted_where_somebody_takes_that_back(
+    with_controllers: bool, disabled: frozenset[str], tainted: bool
+) -> None:
+    hosting = Hosting(
+        token="t",
+        configuration=load_configuration(release=DEFAULT_RELEASE),
+        with_controllers=with_controllers,
+        disabled_plugins=disabled,
+    )
+    cluster = HostedCluster(hosting, plain_nodes(1, 0, DEFAULT_RELEASE))
+    cluster._listening.close()
+    made = cluster.registry.create(NODES, "", node("n", "True"), WriteOptions("test"), 0)
+    assert ("taints" in made.document["spec"]) == tainted
+    (first,) = [entry for entry in cluster.storage.entries("nodes") if entry.name == "node-1"]
+    assert "taints" not in first.document["spec"]

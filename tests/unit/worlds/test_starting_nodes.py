@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.api_server import Api
 
-from bayplan.config.releases import DEFAULT_RELEASE
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
 from bayplan.testing import builders as make
 from bayplan.worlds.bootstrap import create
 from bayplan.worlds.starting_nodes import documents_of, plain_nodes
@@ -33,3 +33,14 @@ def test_described_nodes_keep_what_they_have() -> None:
     assert document["status"]["allocatable"]["cpu"] == "64"
     assert document["spec"]["taints"][0]["key"] == "dedicated"
     assert document["metadata"]["labels"]["pool"] == "x"
+
+
+def test_kubelets_declare_what_their_version_does_by_default() -> None:
+    for release in RELEASES.values():
+        (node,) = plain_nodes(1, 0, release)
+        assert node["status"]["declaredFeatures"] == [
+            "ExtendWebSocketsToKubelet",
+            "InPlacePodLevelResourcesVerticalScaling",
+            "InPlacePodVerticalScalingInitContainers",
+            "RestartAllContainersOnContainerExits",
+        ]

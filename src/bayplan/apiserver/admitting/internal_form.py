@@ -5,7 +5,7 @@
 types: a line for each field with Go's name, the name in documents, and the type. In front of a type: `*` may be
 absent, `[]` list, `{}` map. `^` in front of a name: the field is the parent's in documents; `~` instead of Go's name:
 metadata, whose fields are among the type's own. Only types that refusals print are there; `internal_forms_1.37.txt` has
-those that are other ones from that version on.
+those that differ from that version on, if there is such a file.
 """
 
 from __future__ import annotations
@@ -85,8 +85,10 @@ def _fields(type_name: str) -> tuple[_Field, ...]:
 def _types() -> dict[str, tuple[_Field, ...]]:
     found = {}
     for suffix in ("", *(f"_{version}" for version in later_than_first(served_version()))):
-        text = (resources.files(__package__) / f"internal_forms{suffix}.txt").read_text(encoding="utf-8")
-        for paragraph in text.split("\n\n"):
+        file = resources.files(__package__) / f"internal_forms{suffix}.txt"
+        if not file.is_file():  # nothing differs from that version on
+            continue
+        for paragraph in file.read_text(encoding="utf-8").split("\n\n"):
             name, *lines = paragraph.splitlines()
             found[name] = tuple(_Field(*line.split()) for line in lines)
     return found

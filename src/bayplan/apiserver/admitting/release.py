@@ -1,4 +1,4 @@
-"""What the API server of one Kubernetes version refuses or completes otherwise than that of another.
+"""How the API servers of two Kubernetes versions differ in what they refuse and what they fill in.
 
 One frozen value, with a field for each such change that no feature gate decides; checks and defaults read fields and
 never compare versions. What the scheduler does otherwise is in `bayplan.core.release`, and which types and fields
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from bayplan.apiserver.schema.versions import served_version
-from bayplan.config.releases import RELEASES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +74,6 @@ V1_37: Final = AdmissionRelease(
     completes_pod_totals_last=True,
 )
 _BY_VERSION: Final = {"1.36": V1_36, "1.37": V1_37}
-
-
-def gate_is_on(name: str) -> bool:
-    """Whether the version whose types are served turns a feature gate on by default; False for one it does not know."""
-    gate = RELEASES[served_version()].gates.get(name)
-    return gate is not None and gate.default
 
 
 def admission_release() -> AdmissionRelease:

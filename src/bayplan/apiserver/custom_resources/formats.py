@@ -109,6 +109,11 @@ FORMATS: dict[str, Callable[[str], bool]] = {
 """By name without dashes."""
 
 
+def is_of_texts(name: str) -> bool:
+    """Whether a text can have the format; int32 and double are formats of numbers."""
+    return name.replace("-", "") in FORMATS
+
+
 def has_format(text: str, name: str) -> bool:
     return FORMATS[name.replace("-", "")](text)
 

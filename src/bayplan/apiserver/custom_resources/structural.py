@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from bayplan.apiserver.custom_resources.formats import FORMATS
+from bayplan.apiserver.custom_resources.formats import is_of_texts
 
 UNSET: Any = object()
 """In place of a default that is not given: null would be one."""
@@ -90,7 +90,7 @@ class Schema:
 
 def _known_format(types: tuple[str, ...], name: str) -> str:
     if types in ((), ("string",)):
-        return name if name.replace("-", "") in FORMATS else ""
+        return name if is_of_texts(name) else ""
     if len(types) == 1 and types[0] in _NUMBER_FORMATS:
         return name if name in _NUMBER_FORMATS[types[0]] else ""
     return ""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from bayplan.apiserver.custom_resources import faults
-from bayplan.apiserver.custom_resources.formats import has_format, matches_pattern
+from bayplan.apiserver.custom_resources.formats import has_format, is_of_texts, matches_pattern
 from bayplan.apiserver.custom_resources.structural import UNSET, Schema
 from bayplan.apiserver.json_paths import value_text
 from bayplan.store.errors import StatusCause
@@ -71,7 +71,7 @@ def _checks(value: Any, schema: Schema) -> list[_Check]:
     checks.append(_check_alternatives)
     if isinstance(value, str):
         checks.append(_check_text)
-        if schema.format:
+        if is_of_texts(schema.format):
             checks.append(_check_format)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         checks.append(_check_number)

@@ -1,7 +1,7 @@
 """What kubelets report of pods that run and of their nodes, besides what changes with a pod's phase.
 
-Which generation of its spec a pod has taken up, containers that were added to it for debugging, and that a node lets
-pods have the extended resources which somebody added to its capacity.
+Which generation of its spec a pod has taken up, the sizes that its containers then have, containers that were added to
+it for debugging, and that a node lets pods have the extended resources which somebody added to its capacity.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bayplan.apiserver.housekeeping.nodes import NODES
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import PODS, Registry, Wish
 from bayplan.apiserver.schema.resources import Resource
-from bayplan.apiserver.statuses.pods import with_ephemeral_statuses
+from bayplan.apiserver.statuses.pods import with_ephemeral_statuses, with_sizes
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.timestamps import format_time
@@ -72,7 +72,7 @@ def _is_pod_behind(pod: Document) -> bool:
 def _caught_up(pod: Document, time: str) -> Document:
     if not _is_pod_behind(pod):
         return pod
-    made = with_ephemeral_statuses(pod, time)
+    made = with_sizes(with_ephemeral_statuses(pod, time))
     generation = pod["metadata"].get("generation")
     observed = {} if generation is None else {"observedGeneration": generation}
     return {**made, "status": {**made["status"], **observed}}

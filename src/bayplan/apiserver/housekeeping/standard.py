@@ -16,6 +16,7 @@ from bayplan.apiserver.housekeeping.migrations import StorageMigrations
 from bayplan.apiserver.housekeeping.mirroring import EndpointsMirroring
 from bayplan.apiserver.housekeeping.namespaces import NamespaceContents, NamespaceEnding
 from bayplan.apiserver.housekeeping.node_leases import NodeLeases
+from bayplan.apiserver.housekeeping.node_pools import NodePoolSizes
 from bayplan.apiserver.housekeeping.nodes import NodeTimeToLive
 from bayplan.apiserver.housekeeping.policies import PolicyTypes
 from bayplan.apiserver.housekeeping.protection import GroupProtection, VolumeProtection
@@ -44,6 +45,7 @@ def standard_parties(certificate: str = "") -> list[Housekeeper]:
         QuotaUsage(),
         NodeTimeToLive(),
         NodeLeases(),
+        NodePoolSizes(),
         KubeletReports(),
         ContainerRestarts(),
         PodAutoscaling(),

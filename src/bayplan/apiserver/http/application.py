@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -34,7 +34,7 @@ from bayplan.apiserver.http.watching import Watch, watch
 from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.turns import in_thread
-from bayplan.apiserver.schema.versions import serving
+from bayplan.apiserver.schema.versions import NO_GATES, serving
 from bayplan.config.releases import KubernetesRelease
 from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
 
@@ -71,14 +71,14 @@ class Application:
         address: str,
         release: KubernetesRelease,
         *,
-        gates: Collection[str] = (),
+        gates: Mapping[str, bool] = NO_GATES,
         with_metrics: bool = False,
     ) -> None:
         self.registry = registry
         self._tokens = Tokens(token, registry)
         self._clock = clock
         self._release = release
-        self._gates = frozenset(gates)
+        self._gates = gates
         self._with_metrics = with_metrics
         self._information = Information(registry, address, release, METRICS if with_metrics else ())
         self._watches: set[Watch] = set()

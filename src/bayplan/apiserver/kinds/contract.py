@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 from bayplan.apiserver.admitting.cluster import ClusterView
 from bayplan.apiserver.admitting.documents import Document
-from bayplan.apiserver.admitting.release import gate_is_on
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import NameRule
 from bayplan.apiserver.admitting.validation.names import subdomain_faults
+from bayplan.apiserver.schema.gates import gate_is_on
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.selecting.selectable_fields import NAME_AND_NAMESPACE, SelectableFields
 from bayplan.apiserver.tables.columns import Printer
@@ -92,6 +92,8 @@ class Kind:
     """Reserves addresses and ports of a new document, or one that replaces another, before it is checked."""
     admit: Admission | None = None
     """Admission on a write to the object itself, after validation."""
+    admit_subresources: Mapping[str, Admission] = field(default_factory=dict)
+    """Admission on writes to subresources, after validation, by name."""
 
     # Metadata.
     name_rule: NameRule = subdomain_faults

@@ -113,6 +113,8 @@ def admit_update(
     if not subresource:
         _allocate(kind, resource, made, old, cluster)
     _refuse(resource, made, _faults_of_change(kind, made, old, subresource).settled())
+    if subresource in kind.admit_subresources:
+        kind.admit_subresources[subresource](resource, made, old, cluster)
     gate.check(made)
     if not subresource:
         if kind.warn is not None:

@@ -22,6 +22,8 @@ from bayplan.model.timestamps import format_time
 
 #: Subresources whose writes are about the status.
 _STATUS_HALVES: Final = ("status", "approval")
+#: Metadata that users write.
+_OWN_METADATA: Final = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
 def prepare_create(resource: Resource, document: Document, now: int) -> None:
@@ -76,21 +78,31 @@ def _keep_all_but(new: Document, old: Document, field: str) -> None:
     spec = dict(old["spec"])
     keep(spec, new["spec"], field)
     new["spec"] = spec
+    _keep_own_metadata(new, old)
 
 
 def _keep_all_but_sizes(new: Document, old: Document) -> None:
     """Of the spec only what containers get is written, where they are the same containers in the same order."""
     spec = dict(old["spec"])
-    for field in ("containers", "initContainers"):
-        given, standing = new["spec"].get(field) or [], spec.get(field) or []
-        if [container["name"] for container in given] != [container["name"] for container in standing]:
-            return
-        if standing:
-            pairs = zip(standing, given, strict=True)
+    lists = [(field, new["spec"].get(field) or [], spec.get(field) or []) for field in ("containers", "initContainers")]
+    if any(len(given) != len(standing) for _, given, standing in lists):
+        return
+    for field, given, standing in lists:
+        pairs = [*zip(standing, given, strict=True)]
+        if any(container["name"] != other["name"] for container, other in pairs):
+            spec[field] = given
+        elif standing:
             spec[field] = [_resized(container, other) for container, other in pairs]
     keep(spec, new["spec"], "resources")
     keep_pod_totals(spec, old["spec"])
     new["spec"] = spec
+    _keep_own_metadata(new, old)
+
+
+def _keep_own_metadata(new: Document, old: Document) -> None:
+    """What users say of the object itself is not what the write is about."""
+    for name in _OWN_METADATA:
+        keep(new["metadata"], old["metadata"], name)
 
 
 def _resized(container: Document, other: Document) -> Document:

@@ -14,7 +14,7 @@ import msgspec
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.controllers.ownership import TEMPLATE_HASH
-from bayplan.model.kinds import KINDS, KindInfo, Object
+from bayplan.model.kinds import ALL_KINDS, KindInfo, Object
 from bayplan.model.pod import PodTemplateSpec
 from bayplan.model.watch_types import DELETED
 from bayplan.store.content import Content
@@ -23,7 +23,7 @@ from bayplan.store.log import WatchEvent, WatchLog
 from bayplan.store.rules import RULES
 
 #: Modeled kinds by the resource whose documents they are a view of.
-MODELED: dict[str, KindInfo] = {RULES[kind].qualified_resource: info for kind, info in KINDS.items()}
+MODELED: dict[str, KindInfo] = {RULES[kind].qualified_resource: info for kind, info in ALL_KINDS.items()}
 
 #: Clients resume in the log of documents; those who read this one are in the same process and never far behind.
 _LOG_CAPACITY = 1_024

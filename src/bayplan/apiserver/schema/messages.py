@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
-from bayplan.apiserver.schema.versions import cached_by_version, is_switched_on, later_than_first, served_version
-from bayplan.config.releases import RELEASES
+from bayplan.apiserver.schema.gates import gate_is_on
+from bayplan.apiserver.schema.versions import cached_by_version, later_than_first, served_version
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
 # API groups whose types are built in, and the first part of the names of their types.
@@ -207,13 +207,8 @@ def _parse_field(prefix: str, number: int, name: str, type_text: str, attributes
         default=default,
         enum=tuple(value.replace("_", " ") for value in _words(attributes.get("enum", ""))),
         go_type=attributes.get("go", ""),
-        is_off="gate" in attributes and not _is_on(attributes["gate"]),
+        is_off="gate" in attributes and not gate_is_on(attributes["gate"]),
     )
-
-
-def _is_on(gate: str) -> bool:
-    known = RELEASES[served_version()].gates.get(gate)
-    return is_switched_on(gate) or (known is not None and known.default)
 
 
 def _attributes(words: list[str]) -> dict[str, str]:

@@ -7,17 +7,19 @@ versions have in common, or which one a cluster has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, wraps
+from types import MappingProxyType
 from typing import Final, ParamSpec, TypeVar
 
 #: The version whose types the files of `data` describe; the folders beside them say what is otherwise in later ones.
 FIRST: Final = "1.36"
 LATER: Final = ("1.37",)
-#: The version, and feature gates that are on though they are off by default.
-_SERVED: ContextVar[tuple[str, frozenset[str]]] = ContextVar("served", default=(FIRST, frozenset()))
+#: The version, and feature gates that are not as that version has them by default.
+_SERVED: ContextVar[tuple[str, frozenset[tuple[str, bool]]]] = ContextVar("served", default=(FIRST, frozenset()))
+NO_GATES: Final[Mapping[str, bool]] = MappingProxyType({})
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,9 +30,9 @@ def served_version() -> str:
     return _SERVED.get()[0]
 
 
-def is_switched_on(gate: str) -> bool:
-    """Whether a feature gate is on that is off by default."""
-    return gate in _SERVED.get()[1]
+def changed_gates() -> Mapping[str, bool]:
+    """Feature gates that are not as the version has them by default."""
+    return dict(_SERVED.get()[1])
 
 
 def later_than_first(version: str) -> tuple[str, ...]:
@@ -39,12 +41,12 @@ def later_than_first(version: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def serving(version: str, gates: Collection[str] = ()) -> Iterator[None]:
+def serving(version: str, gates: Mapping[str, bool] = NO_GATES) -> Iterator[None]:
     """Whoever asks for types meanwhile, tasks that are started here included, gets those of this version.
 
-    `gates` are feature gates that are on though they are off by default.
+    `gates` are feature gates that are not as the version has them by default.
     """
-    before = _SERVED.set((version, frozenset(gates)))
+    before = _SERVED.set((version, frozenset(gates.items())))
     try:
         yield
     finally:

@@ -177,8 +177,26 @@ def _container_status(
         "imageID": "",
         "containerID": before.get("containerID") or container_id,
         "started": not has_ended,
+        **sizes_of(container),
     }
     return {**before, **made}
+
+
+def sizes_of(container: Document) -> Document:
+    """What a kubelet says that a container has: all that was asked for, as resizes are carried out at once."""
+    resources = container.get("resources") or {}
+    requests = resources.get("requests")
+    return {"resources": resources, **({"allocatedResources": requests} if requests else {})}
+
+
+def with_sizes(pod: Document) -> Document:
+    """The pod with the present sizes of its containers in the statuses that they have."""
+    made = dict(pod["status"])
+    for field, written in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
+        sizes = {container["name"]: sizes_of(container) for container in pod["spec"].get(field) or ()}
+        if made.get(written):
+            made[written] = [{**known, **sizes.get(known["name"], {})} for known in made[written]]
+    return {**pod, "status": made}
 
 
 def container_id_of(pod: Document, container: Document) -> str:

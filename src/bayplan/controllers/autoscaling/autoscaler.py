@@ -112,7 +112,9 @@ class AutoscalerController:
         else:
             self._specs[obj.metadata.name] = obj
         self._machines.pools = {name: ScaledPool.of(each, self._settings) for name, each in sorted(self._specs.items())}
-        if not self._has_begun:
+        if self._has_begun:
+            self._later_at = now
+        else:
             self._scan_at = now
 
     def _pod_changed(self, pod: Pod, change: WatchEvent, now: int) -> None:
@@ -124,11 +126,12 @@ class AutoscalerController:
             self._batch = (self._batch[0] if self._batch else now, now)
 
     def wake_at(self) -> int | None:
+        begun = earliest(self._machines.wake_at(), self._removals.wake_at())
         if not self._machines.pools:
-            return None
+            return begun
         batch = self._batch_due() if self._is_karpenter else None
         pending = self._pending.due if self._pending is not None else None
-        return earliest(self._next_scan(), self._machines.wake_at(), self._removals.wake_at(), batch, pending)
+        return earliest(self._next_scan(), begun, batch, pending)
 
     def _next_scan(self) -> int | None:
         """The next one that may find anything new: nothing but news and certain times change what one finds."""
@@ -180,6 +183,7 @@ class AutoscalerController:
     def _follow_cluster_autoscaler(self, store: Store, now: int) -> None:
         picture, settings = self.picture, self._settings
         picture.take_in()
+        self._changed_at.clear()  # which only Karpenter's rules ask for
         self._later_at = None
         with picture.trial():
             self._add_starting_nodes()

@@ -44,6 +44,7 @@ class Picture:
         self._profiles = profiles
         self._cache = Cache(gates)
         self._news: dict[tuple[str, str], Change] = {}
+        self._known: set[tuple[str, str]] = set()  # what was taken in and is there
         self.nodes: dict[str, Node] = {}
         self.refused: dict[str, Pod] = {}
         """Pods that the scheduler found no node for, by key, in the order in which it said so."""
@@ -53,8 +54,13 @@ class Picture:
 
     def note(self, change: WatchEvent) -> None:
         """Something changed; it is taken in later."""
-        if change.kind in _KINDS:
-            self._news[change.kind, object_key(change.new)] = (change.new, change.type != DELETED)
+        if change.kind not in _KINDS:
+            return
+        key = (change.kind, object_key(change.new))
+        if change.type == DELETED and key not in self._known:
+            self._news.pop(key, None)  # it came and went: without pools, nobody may ever look
+        else:
+            self._news[key] = (change.new, change.type != DELETED)
 
     @property
     def has_news(self) -> bool:
@@ -64,7 +70,11 @@ class Picture:
     def take_in(self) -> None:
         """All that was noted since the last time."""
         news, self._news = self._news, {}
-        for obj, is_there in news.values():
+        for key, (obj, is_there) in news.items():
+            if is_there:
+                self._known.add(key)
+            else:
+                self._known.discard(key)
             if isinstance(obj, Pod):
                 self._take_in_pod(obj, is_there=is_there)
             elif isinstance(obj, Node):

@@ -41,6 +41,13 @@ OneRow: TypeAlias = Callable[[State, View, int], int]
 Signature: TypeAlias = tuple[Hashable, ...]
 
 
+class Signatures(NamedTuple):
+    """What a pod looks like; equal for pods that look alike."""
+
+    of_nodes: Signature  # to local plugins that look at node objects alone
+    of_all: Signature  # to all local plugins
+
+
 class Scorer(NamedTuple):
     """A score plugin whose scores stand as they are."""
 
@@ -211,16 +218,14 @@ class Profile:
         return _signers((*self.local_filters[: self.lasting_filter_count], *self.lasting_scorers))
 
     @cached_property
-    def _signers(self) -> tuple[Signer, ...]:
-        return _signers((*self.local_filters, *self.local_scorers))
+    def _other_signers(self) -> tuple[Signer, ...]:
+        signers = _signers((*self.local_filters, *self.local_scorers))
+        return tuple(signer for signer in signers if signer not in self._signers_of_nodes)
 
-    def signature_of_nodes(self, pod: PodInfo) -> Signature:
-        """Equal for pods that look alike to local plugins that look at node objects alone."""
-        return tuple([sign(pod) for sign in self._signers_of_nodes])
-
-    def signature(self, pod: PodInfo) -> Signature:
-        """Equal for pods that look alike to all local plugins."""
-        return tuple([sign(pod) for sign in self._signers])
+    def signatures(self, pod: PodInfo) -> Signatures:
+        """What the pod looks like to local plugins."""
+        of_nodes = tuple([sign(pod) for sign in self._signers_of_nodes])
+        return Signatures(of_nodes, (of_nodes, *[sign(pod) for sign in self._other_signers]))
 
     @cached_property
     def follows_nodes(self) -> bool:

@@ -78,7 +78,7 @@ def scorers_as_prepared(scorers: Iterable[ScorePlugin], pre_scorers: Iterable[An
 
 
 def pre_scorers_in_effect(pre_scorers: Iterable[Any], scorers: Iterable[Any]) -> tuple[Any, ...]:
-    """The PreScore plugins, and those whose Score makes good for what the profile leaves out."""
+    """The PreScore plugins, and those whose Score makes up for what the profile leaves out."""
     given = tuple(pre_scorers)
     names = {plugin.name for plugin in given}
     left_out = (plugin for plugin in scorers if plugin.name not in names)

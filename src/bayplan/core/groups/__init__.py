@@ -15,7 +15,7 @@ Steps, in order, one file each:
 
 What is evicted as a whole is in `bayplan.core.preemption.units`; `single.py` tries a pod without a group, which may
 preempt groups. Takes a cache, a profile and the members. Members are placed in trials (`Cache.trial`), so the cache is
-afterwards as it was: who calls decides what to do with the answer. Groups of groups are not known here. Members are
+afterwards as it was: the caller decides what to do with the answer. Groups of groups are not known here. Members are
 looked for on all nodes: a profile's percentage of nodes to score, which is for single pods, has no say. Upstream:
 schedule_one_podgroup.go, plugins/gangscheduling, plugins/topologyaware, plugins/podgrouppodscount,
 framework/preemption/podgrouppreemption.go (v1.37).

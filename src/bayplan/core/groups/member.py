@@ -25,8 +25,7 @@ from bayplan.core.filtering import (
 from bayplan.core.framework.contract import SKIP, Skip, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError
-from bayplan.core.preemption.post_filter import first_by_name
-from bayplan.core.scoring import Scored, score_nodes
+from bayplan.core.scoring import Scored, first_by_name, score_nodes
 from bayplan.core.snapshot import View
 from bayplan.model import structs
 from bayplan.model.pod import Pod

@@ -1,6 +1,6 @@
 """A group in each of several placements, and which of them is best.
 
-A placement is a set of nodes, and which there are says a PlacementGenerate plugin: by default one for each value of the
+A placement is a set of nodes. A PlacementGenerate plugin says which there are: by default one for each value of the
 label that the group's topology constraint names. Placements are tried by name, and the smallest name wins where the
 totals of the PlacementScore plugins are equal.
 """

@@ -17,8 +17,9 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.cycle import PodOutcome
 from bayplan.core.groups.member import Member, nominated_row
-from bayplan.core.preemption.post_filter import PostFilterResult, first_by_name
+from bayplan.core.preemption.post_filter import PostFilterResult
 from bayplan.core.preemption.unit_search import UnitSearch, UnitsFound
+from bayplan.core.scoring import first_by_name
 from bayplan.core.snapshot import View
 
 

@@ -1,4 +1,4 @@
-"""How it goes for a group as a whole: a code, the error that upstream wraps, and reasons."""
+"""The outcome for a group as a whole: a code, the error that upstream wraps, and reasons."""
 
 from __future__ import annotations
 

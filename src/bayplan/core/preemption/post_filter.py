@@ -32,6 +32,7 @@ from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, un
 from bayplan.core.preemption.eligible import ineligible_reason
 from bayplan.core.preemption.extending import ask_extenders, without_candidates
 from bayplan.core.preemption.search import Searched, search_by_dry_run
+from bayplan.core.scoring import first_by_name
 from bayplan.core.snapshot import View
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -70,11 +71,6 @@ class PostFilterResult:
     def keeps_nomination(self) -> bool:
         """Where nobody looked for candidates, or had no say, nothing is known against an earlier nomination."""
         return self.found is None or self.status.code is Code.ERROR or self.refused_by_extenders
-
-
-def first_by_name(rows: RowArray, view: View) -> int:
-    """Nodes that no criterion tells apart are taken by their names."""
-    return int(rows[np.argmin(view.nodes.name_ranks()[rows])])
 
 
 def run_post_filters(

@@ -89,7 +89,7 @@ class QueuedPod(Struct, eq=False):
 
     Attributes:
         number: order of arrival; of two pods that the queue cannot tell apart the earlier goes first.
-        timestamp: when the queued was made or the pod last came back from a failed attempt. Moves leave it alone.
+        timestamp: when the entry was made or the pod last came back from a failed attempt. Moves leave it alone.
         initial_attempt_at: first entry into the active place.
         unschedulable_count: returns with a plugin to blame.
         consecutive_errors: returns without one since the last with one.

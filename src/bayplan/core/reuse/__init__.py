@@ -7,7 +7,7 @@ again. What is kept is of two kinds:
 - **Boards**, one for each signature: pods that the local plugins sign alike (`sign_pod`) get the same from them. A
   `NodeBoard` holds what follows from node objects alone, for the signature of plugins that look at nothing else; a
   `Board` stands on one and adds what follows usage: which nodes pass, why others do not, and a ranking of all. Beside
-  a board are those who would have to leave for such pods (`victims.py`), and the nodes that are crowded by nominated
+  a board are those who would have to leave for such pods (`preempting.py`), and the nodes that are crowded by nominated
   pods (`crowding.py`).
 - **Shape answers**, one for each shape: they rest on a board, ask the plugins that read the CLUSTER, and choose.
 

@@ -3,8 +3,8 @@
 A node with nominated pods must pass the filters with them as well as without. While preemptors wait for their victims
 to go, hundreds of pods may be nominated, and every decision has to respect them. Here is the usage of all nodes with
 those pods there (`CrowdedUsage`, for pods of one priority, who must make room for the same ones), and for the pods of
-one board which nodes fail so (`CrowdedOut`). Nominations stand in the log of changes, too. Good only for filters that
-see nothing but usage, and for pods that are not nominated themselves.
+one board which nodes fail for that reason (`CrowdedOut`). Nominations stand in the log of changes, too. Good only for
+filters that see nothing but usage, and for pods that are not nominated themselves.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""The answer of `defrag` as parts: how many moves make room, which, in which order, and whether fewer would do."""
+"""The answers of `defrag` as parts: how many moves make room, which, in which order, and whether fewer would do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from bayplan.analysis.answers.moving.defrag import Defrag
+from bayplan.analysis.answers.moving.group_defrag import GroupDefrag
+from bayplan.analysis.answers.moving.playing import PlayedMove
 from bayplan.report.answers.parts import REASONS_MAX, Cell, Details, Heading, Next, Part, Sentence, Tone
 from bayplan.report.answers.tables import short_table
 from bayplan.report.words import counted, listed
@@ -40,14 +42,13 @@ def _yes(answer: Defrag) -> Iterator[Part]:
     if answer.evicts:
         victims = counted(len(answer.evicts), "pod")
         yield Sentence(f"Without moves it would evict {victims} of lower priority: {listed(answer.evicts, _NAMED)}.")
-    yield from _moves(answer)
+    yield from _moves(steps, {answer.target})
     if answer.target:
         yield Sentence(f"{answer.target} stays cordoned until the last pod has left it.", Tone.FAINT)
     yield Next(f"bayplan defrag --for {answer.name} --script")
 
 
-def _moves(answer: Defrag) -> Iterator[Part]:
-    steps = answer.steps or ()
+def _moves(steps: Sequence[PlayedMove], targets: Collection[str]) -> Iterator[Part]:
     sources = {step.source for step in steps}
     off = f" off {next(iter(sources))}" if len(sources) == 1 else ""
     yield Heading(f"Moves{off}, in order")
@@ -57,7 +58,7 @@ def _moves(answer: Defrag) -> Iterator[Part]:
             step.pod,
             "" if off else step.source,
             Cell(step.node, Tone.GOOD),
-            _meanwhile(answer, step.cordoned),
+            listed([node for node in step.cordoned if node not in targets], _NAMED),
         )
         for number, step in enumerate(steps, 1)
     ]
@@ -69,11 +70,7 @@ def _moves(answer: Defrag) -> Iterator[Part]:
         yield Details([Heading("All moves, in order"), *short_table(columns, rows, **looks)])
 
 
-def _meanwhile(answer: Defrag, nodes: tuple[str, ...]) -> str:
-    return listed([node for node in nodes if node != answer.target], _NAMED)
-
-
-def _proof(answer: Defrag) -> str:
+def _proof(answer: Defrag | GroupDefrag) -> str:
     if answer.is_proven:
         return ", and fewer would not do"
     least = answer.bound or 0
@@ -96,9 +93,60 @@ def _no(answer: Defrag) -> Iterator[Part]:
         yield Sentence(
             f"The scheduler would evict {victims} of lower priority for it: {listed(answer.evicts, _NAMED)}."
         )
+    yield from _what_failed(answer)
+    yield Next(f"bayplan capacity --pod {answer.name} --replicas 1" if answer.is_new else f"bayplan fix {answer.pod}")
+
+
+def _what_failed(answer: Defrag | GroupDefrag) -> Iterator[Part]:
     for reason, count in list(answer.failures.items())[:_REASONS]:
         yield Sentence(f"Tried and dropped ({counted(count, 'proposal')}): {reason}.", Tone.FAINT)
     if answer.fixed:
         reasons = [f"{count:,} ({reason.value})" for reason, count in answer.fixed.items()]
         yield Sentence(f"Pods that are not moved: {listed(reasons, _REASONS)}.", Tone.FAINT)
-    yield Next(f"bayplan capacity --pod {answer.name} --replicas 1" if answer.is_new else f"bayplan fix {answer.pod}")
+
+
+def group_defrag_parts(answer: GroupDefrag, name: str) -> Iterator[Part]:
+    """The whole answer for a pod group, which the user calls `name`."""
+    if answer.fits_on:
+        yield _group_fits(answer, name)
+    elif answer.steps is None:
+        yield from _no_for_group(answer, name)
+    else:
+        yield from _yes_for_group(answer, answer.steps, name)
+
+
+def _group_fits(answer: GroupDefrag, name: str) -> Sentence:
+    fits = f"{counted(len(answer.fits_on), 'pod')} of {name}"
+    if not answer.evicts:
+        return Sentence(f"No moves are needed: {fits} would be placed now.", Tone.GOOD)
+    victims = f"{counted(len(answer.evicts), 'pod')} of lower priority ({listed(answer.evicts, _NAMED)})"
+    return Sentence(f"No moves are needed: the scheduler will place {fits} and evict {victims}.", Tone.WARN)
+
+
+def _yes_for_group(answer: GroupDefrag, steps: Sequence[PlayedMove], name: str) -> Iterator[Part]:
+    where = f" on {answer.within}={answer.domain}" if answer.within else ""
+    verb = "makes" if len(steps) == 1 else "make"
+    yield Sentence(f"Yes: {counted(len(steps), 'move')} {verb} room for {name}{where}{_proof(answer)}.", Tone.GOOD)
+    yield from _moves(steps, answer.targets)
+    if answer.targets:
+        verb = "stays" if len(answer.targets) == 1 else "stay"
+        stays = f"{listed(answer.targets, _NAMED)} {verb} cordoned until the last pod has left."
+        yield Sentence(stays, Tone.FAINT)
+    yield Heading("Then the group goes to")
+    rows = [(pod, Cell(node, Tone.GOOD)) for pod, node in answer.nodes.items()]
+    yield from short_table(("pod", "node"), rows, flexible={"pod", "node"})
+    yield Next(f"bayplan defrag --for {name} --script")
+
+
+def _no_for_group(answer: GroupDefrag, name: str) -> Iterator[Part]:
+    if answer.bound is None:
+        yield Sentence(f"No: no moves can make room for {name}.", Tone.BAD)
+    elif answer.bound > answer.max_moves:
+        least = counted(answer.bound, "move")
+        text = f"No: room for {name} takes at least {least}, and no more than {answer.max_moves} are allowed."
+        yield Sentence(text, Tone.BAD)
+    else:
+        least = f"; at least {counted(answer.bound, 'move')} would be needed" if answer.bound else ""
+        yield Sentence(f"No: no moves were found that make room for {name}{least}.", Tone.BAD)
+    yield from _what_failed(answer)
+    yield Next(f"bayplan fix {name}")

@@ -106,7 +106,7 @@ def _outside(document: Plain) -> Iterator[Part]:
         return
     yield Sentence(f"The group {group} {_PLACES[place]}.", Tone.WARN)
     said = document.get("preEnqueue") or {}
-    there = len(said) + document["scheduled"]
+    there = document["waiting"] + document["scheduled"]
     if place == "gated" and there < document["needed"]:
         missing = counted(document["needed"] - there, "pod")
         exist = f"{there:,} exist{'s' if there == 1 else ''}"

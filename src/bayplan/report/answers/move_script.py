@@ -6,9 +6,10 @@ moves, and released afterwards, whatever happens. The script stops at the first 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bayplan.analysis.answers.moving.defrag import Defrag
+from bayplan.analysis.answers.moving.group_defrag import GroupDefrag
 from bayplan.analysis.answers.moving.playing import PlayedMove
 from bayplan.report.words import counted
 
@@ -38,32 +39,44 @@ move() { # namespace, pod, its controller, pods of that controller that are read
 
 def move_script(answer: Defrag) -> str:
     """The whole script; where there is nothing to move, one that only says so."""
-    steps = answer.steps or ()
-    title = f"# Makes room for {answer.pod}: {counted(len(steps), 'move')}."
+    namespace, _, name = answer.pod.partition("/")
+    after = f"kubectl wait --namespace {namespace} --for=condition=PodScheduled pod/{name} --timeout=5m"
+    if answer.is_new:
+        after = f"# Now there is room for the new pod, on {answer.node}."
+    return _script(answer.pod, answer.steps or (), [answer.target] if answer.target else [], [after])
+
+
+def group_move_script(answer: GroupDefrag) -> str:
+    """The same for a pod group."""
+    pods = [pod.partition("/") for pod in answer.nodes]
+    after = [
+        f"kubectl wait --namespace {namespace} --for=condition=PodScheduled pod/{name} --timeout=10m"
+        for namespace, _, name in pods
+    ]
+    return _script(f"podgroup {answer.group}", answer.steps or (), answer.targets, after)
+
+
+def _script(name: str, steps: Sequence[PlayedMove], targets: Sequence[str], after: Sequence[str]) -> str:
+    title = f"# Makes room for {name}: {counted(len(steps), 'move')}."
     if not steps:
-        return f"#!/bin/sh\n# {answer.pod}: there is nothing to move.\n"
-    lines = ["#!/bin/sh", title, _HEAD, *_commands(answer, steps)]
+        return f"#!/bin/sh\n# {name}: there is nothing to move.\n"
+    lines = ["#!/bin/sh", title, _HEAD, *_commands(steps, targets), *after]
     return "\n".join(lines) + "\n"
 
 
-def _commands(answer: Defrag, steps: tuple[PlayedMove, ...]) -> Iterator[str]:
-    """The target stays cordoned throughout; everything else is released after its step."""
-    if answer.target:
-        yield f"target={answer.target}\nkubectl cordon $target"
+def _commands(steps: Sequence[PlayedMove], targets: Sequence[str]) -> Iterator[str]:
+    """The targets stay cordoned throughout; everything else is released after its step."""
+    if targets:
+        yield f'target="{" ".join(targets)}"\nkubectl cordon $target'
     for number, step in enumerate(steps, 1):
         namespace, _, name = step.pod.partition("/")
         yield f"\n# {number} of {len(steps)}: {step.pod} goes from {step.source} to {step.node}"
-        meanwhile = " ".join(step.cordoned)
+        meanwhile = " ".join(node for node in step.cordoned if node not in targets)
         if meanwhile:
             yield f'meanwhile="{meanwhile}"\nkubectl cordon $meanwhile'
         yield f"move {namespace} {name} {step.owner} {step.ready_pods}"
         if meanwhile:
             yield "release"
     yield ""
-    if answer.target:
+    if targets:
         yield 'kubectl uncordon $target\ntarget=""'
-    namespace, _, name = answer.pod.partition("/")
-    if answer.is_new:
-        yield f"# Now there is room for the new pod, on {answer.node}."
-    else:
-        yield f"kubectl wait --namespace {namespace} --for=condition=PodScheduled pod/{name} --timeout=5m"

@@ -17,10 +17,11 @@ from tests.support.admission_documents import (
     resource_named,
 )
 
-from bayplan.apiserver.admitting.release import admission_release, gate_is_on
+from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.conditions import check_conditions
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.registry.admission import admit_update
+from bayplan.apiserver.schema.gates import gate_is_on
 from bayplan.apiserver.schema.versions import FIRST, LATER, serving
 from bayplan.store.errors import ApiError
 

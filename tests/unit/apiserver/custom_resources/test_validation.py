@@ -57,6 +57,11 @@ def test_a_valid_value_has_no_faults(schema: Part, value: Any) -> None:
     ("schema", "value", "message"),
     [
         (INTEGER, "x", 'Invalid value: "string": spec.a in body must be of type integer: "string"'),
+        (
+            {**INTEGER, "format": "int32"},
+            "3",
+            'Invalid value: "string": spec.a in body must be of type integer: "string"',
+        ),
         (INTEGER, 5.5, 'Invalid value: "number": spec.a in body must be of type integer: "number"'),
         (INTEGER, True, 'Invalid value: "boolean": spec.a in body must be of type integer: "boolean"'),
         (STRING, 5, 'Invalid value: "integer": spec.a in body must be of type string: "integer"'),

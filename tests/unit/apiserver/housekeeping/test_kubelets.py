@@ -29,6 +29,26 @@ def test_a_pod_says_which_generation_of_its_spec_runs() -> None:
     assert stage.api.get(f"{PODS}/p")["status"]["observedGeneration"] == 2
 
 
+def test_a_resize_is_carried_out_at_once() -> None:
+    stage = Stage([KubeletReports()])
+    made = pod()
+    made["spec"]["nodeName"] = "n"
+    made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    stage.post(NODES, metadata=named("n"), status={"allocatable": {"cpu": "4"}})
+    stage.post(PODS, **made)
+    ready = {"type": "Ready", "status": "True"}
+    status = {"name": "c", "state": {"running": {}}, "resources": {"requests": {"cpu": "1"}}}
+    stage.patch(
+        f"{PODS}/p/status",
+        status={"phase": "Running", "conditions": [ready], "containerStatuses": [status, named("x")]},
+    )
+    larger = {"requests": {"cpu": "2"}}
+    stage.patch(f"{PODS}/p/resize", spec={"containers": [{**made["spec"]["containers"][0], "resources": larger}]})
+    known, other = stage.api.get(f"{PODS}/p")["status"]["containerStatuses"]
+    assert (known["resources"], known["allocatedResources"]) == (larger, {"cpu": "2"})
+    assert "resources" not in other
+
+
 def test_a_container_that_is_added_for_debugging_runs() -> None:
     stage = running_pod()
     added = {"name": "debug", "image": "i", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"}

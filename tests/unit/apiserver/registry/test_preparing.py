@@ -95,3 +95,14 @@ def test_a_template_of_a_daemon_set_has_a_generation_of_its_own() -> None:
 )
 def test_a_pod_has_its_address_in_both_fields(status: dict[str, Any], expected: dict[str, Any]) -> None:
     assert _updated(admitted(pod()), "status", status=status)["status"] == {**expected, "qosClass": "BestEffort"}
+
+
+@pytest.mark.parametrize("subresource", ["resize", "ephemeralcontainers"])
+def test_a_write_to_a_part_of_the_spec_leaves_the_rest_alone(subresource: str) -> None:
+    old = admitted(pod(nodeSelector={"a": "b"}))
+    old["metadata"]["annotations"] = {"a": "b"}
+    mine = {"labels": {"c": "d"}, "finalizers": ["e/f"], "annotations": {"c": "d"}}
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
+    wished = {**old["metadata"], **mine, "ownerReferences": [owner]}
+    updated = _updated(old, subresource, metadata=wished, spec={**old["spec"], "nodeSelector": {}, "hostname": "h"})
+    assert (updated["metadata"], updated["spec"]) == (old["metadata"], old["spec"])

@@ -8,8 +8,10 @@ import pytest
 from tests.support.devices import DRIVER, asks, claim_template, device, device_class
 from tests.support.node_pools import autoscaler, pool, scaled, simulated, sizes
 
+from bayplan.analysis.simulation.inputs.commands import Apply, PlannedCommand
 from bayplan.model.node import Taint
 from bayplan.model.node_pools import OfferedDevices
+from bayplan.model.time_units import MINUTE
 from bayplan.testing.builders import daemon_set, deployment, node, pod, priority_class
 from bayplan.testing.pods import PodBuilder
 
@@ -119,3 +121,10 @@ def test_devices_of_the_template_make_a_pool_grow_from_nothing() -> None:
     result = simulated(things, 5)
     assert sizes(result, 5) == {"gpu": 2}
     assert result.summary.pods.pending == 0
+
+
+def test_a_pool_that_may_have_more_gets_them_though_nothing_else_happens() -> None:
+    things = [pool("a", max=1), web(5)]
+    larger = PlannedCommand(round(3.5 * MINUTE), Apply((pool("a", max=2),)))
+    assert sizes(simulated(things, 5), 5) == {"a": 1}
+    assert sizes(simulated(things, 8, [larger]), 8) == {"a": 2}

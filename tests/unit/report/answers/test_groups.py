@@ -64,6 +64,14 @@ def test_a_group_outside_of_the_queue_says_what_keeps_it_there() -> None:
     ]
 
 
+def test_a_gated_member_is_no_pod_that_is_missing() -> None:
+    gated = pod("y", "g")
+    gated["spec"]["schedulingGates"] = [{"name": "wait"}]
+    answer, table = parts_of(node("a"), gang("g", 2), pod("x", "g"), gated)
+    assert answer.text == "The group default/g is kept out of the queue."
+    assert [row[0] for row in table.rows] == ["default/y"]
+
+
 def test_domains_are_compared() -> None:
     one, other = node("a"), node("b", cpu="1")
     for each, zone in ((one, "east"), (other, "west")):

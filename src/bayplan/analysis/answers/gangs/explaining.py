@@ -121,6 +121,7 @@ class ExplainedGroup(Shown):
             "group": self.key,
             "needed": self.needed,
             "scheduled": self.scheduled,
+            "waiting": len(self.members),
             "within": (topology_key(self.group) or None) if self.group is not None else None,
             **self.to_dict(),
             "fitting": shortfall.fitting if shortfall is not None else {},

@@ -162,8 +162,8 @@ class _Search:
             pod=self._goal.key,
             is_new=self._goal.is_new,
             steps=best.steps if best is not None else None,
-            node=best.node if best is not None else "",
-            target=best.target if best is not None else "",
+            node=best.nodes[self._goal.key] if best is not None else "",
+            target=next(iter(best.targets), "") if best is not None else "",
             bound=None if bound == inf else int(bound if best is None else min(bound, len(best.steps))),
             max_moves=self._max_moves,
             failures=dict(self._failures.most_common()),
@@ -222,7 +222,7 @@ class _Search:
             if proposal.moves is None or len(proposal.moves) >= self._fewest:
                 return
             try:
-                self._best = play(self._stage, self._goal, self._stock.names[row], proposal.moves)
+                self._best = play(self._stage, self._goal, [self._stock.names[row]], proposal.moves)
                 return
             except DoesNotHoldError as error:
                 self._failures[str(error)] += 1

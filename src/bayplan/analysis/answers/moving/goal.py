@@ -33,6 +33,14 @@ class Goal:
     along: tuple[Object, ...] = ()  # what a new pod needs besides a node
     own: tuple[Object, ...] = ()  # and what is made for it alone
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (self.key,)
+
+    @property
+    def needed(self) -> int:
+        return 1
+
     def create(self, course: Course) -> None:
         """A new pod waits from now on; others do already."""
         if self.is_new:

@@ -1,22 +1,21 @@
 """Moves carried out one after another, as a cluster would: evicted, recreated, decided on by the scheduler.
 
-Each node that a pod leaves is cordoned while it does, and the node that room is made on until its last pod has left.
+Each node that a pod leaves is cordoned while it does, and the nodes that room is made on until the last pod has left.
 Where a pod may not land just anywhere, all nodes that the scheduler would prefer are cordoned for that step: kubectl
 has no other means. A budget that forbids an eviction, a preemption, a pod that stays pending: each is a failure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.budget_ledger import is_healthy
 from bayplan.analysis.answers.course import Course, DepartureCause
 from bayplan.analysis.answers.drain import cordoned
-from bayplan.analysis.answers.moving.goal import Goal
 from bayplan.analysis.answers.moving.room import Move
 from bayplan.analysis.answers.stage import Stage
 from bayplan.controllers.ownership import controller_reference
@@ -48,13 +47,27 @@ class PlayedMove:
         }
 
 
+class Awaited(Protocol):
+    """Pods that room is made for: one, or those of a group."""
+
+    @property
+    def keys(self) -> Sequence[str]: ...
+
+    @property
+    def needed(self) -> int:
+        """How many of them have to get a node."""
+
+    def create(self, course: Course) -> None:
+        """They wait from now on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Played:
     """Moves that hold."""
 
     steps: tuple[PlayedMove, ...]
-    node: str  # where the pod runs that room was made for
-    target: str  # the node that room was made on, if it has to be cordoned meanwhile
+    nodes: Mapping[str, str]  # where the pods run that room was made for
+    targets: tuple[str, ...]  # of the nodes that room was made on, those that have to be cordoned meanwhile
 
 
 class DoesNotHoldError(Exception):
@@ -65,44 +78,47 @@ class DoesNotHoldError(Exception):
         self.move = move  # that cannot go where it should
 
 
-def play(stage: Stage, goal: Goal, target: str, moves: Sequence[Move]) -> Played:
+def play(stage: Stage, goal: Awaited, targets: Sequence[str], moves: Sequence[Move]) -> Played:
     """Let pods go where the scheduler puts them or, where that does not work, where the moves say.
 
     Raises DoesNotHoldError.
     """
     try:
-        return _play(stage, goal, target, moves, steering=False)
+        return _play(stage, goal, targets, moves, steering=False)
     except DoesNotHoldError:
-        return _play(stage, goal, target, moves, steering=True)
+        return _play(stage, goal, targets, moves, steering=True)
 
 
-def _play(stage: Stage, goal: Goal, target: str, moves: Sequence[Move], *, steering: bool) -> Played:
+def _play(stage: Stage, goal: Awaited, targets: Sequence[str], moves: Sequence[Move], *, steering: bool) -> Played:
     with stage.course() as course:
         course.settle()
-        return _play_in(course, stage.asking, goal, target, moves, steering=steering)
+        return _play_in(course, stage.asking, goal, targets, moves, steering=steering)
 
 
 def _play_in(
-    course: Course, asking: Asking, goal: Goal, target: str, moves: Sequence[Move], *, steering: bool
+    course: Course, asking: Asking, goal: Awaited, targets: Sequence[str], moves: Sequence[Move], *, steering: bool
 ) -> Played:
     pending = {*course.waiting, *course.held_back}
     since = len(course.departures)
-    held = "" if course.nodes[target].spec.unschedulable else target
-    with _cordon(course, [held] if held else []):
+    held = [target for target in targets if not course.nodes[target].spec.unschedulable]
+    with _cordon(course, held):
         steps = [_step(asking, course, move, steering=steering) for move in moves]
         _check(course, pending, since)
     goal.create(course)
     arrived = len(course.arrivals)
     course.settle()
-    if not course.node_of(goal.key):
-        first = next((each.pod for each in course.arrivals[arrived:] if each.node == target), "")
-        why = f"{first} is ahead of it and takes the room" if first else without_preemption(course.message(goal.key))
-        raise DoesNotHoldError(f"{goal.key} still gets no node: {why}")
+    nodes = {key: node for key in goal.keys if (node := course.node_of(key))}
+    if len(nodes) < goal.needed:
+        left = next(key for key in goal.keys if key not in nodes)
+        others = (each.pod for each in course.arrivals[arrived:] if each.node in targets and each.pod not in nodes)
+        first = next(others, "")
+        why = f"{first} is ahead of it and takes the room" if first else without_preemption(course.message(left))
+        raise DoesNotHoldError(f"{left} still gets no node: {why}")
     _check(course, pending, since)
     for step in steps:
         if course.node_of(step.pod) != step.node:
             raise DoesNotHoldError(f"{step.pod} does not stay on {step.node}")
-    return Played(tuple(steps), course.node_of(goal.key), held)
+    return Played(tuple(steps), nodes, tuple(held))
 
 
 def _step(asking: Asking, course: Course, move: Move, *, steering: bool) -> PlayedMove:

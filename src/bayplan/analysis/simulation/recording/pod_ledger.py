@@ -10,6 +10,7 @@ from collections import defaultdict
 
 from bayplan.analysis.simulation.results.run_format import End, EvictionCause, NodeRow, PodRow
 from bayplan.controllers.budgets.evicting import EVICTION_REASON
+from bayplan.controllers.device_taint_eviction import DELETED_BY_TAINT
 from bayplan.controllers.ownership import controller_reference, deployment_behind
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
 from bayplan.core.feature_gates import DEFAULT_GATES
@@ -32,6 +33,7 @@ _CAUSES = {
     "DeletionByPodGC": EvictionCause.NODE,
     "TerminationByKubelet": EvictionCause.NODE,
     EVICTION_REASON: EvictionCause.DRAIN,
+    DELETED_BY_TAINT: EvictionCause.DEVICE,
 }
 _ENDS_BY_PHASE = {"Succeeded": End.FINISHED, "Failed": End.FAILED}
 

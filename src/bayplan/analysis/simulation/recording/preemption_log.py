@@ -29,10 +29,10 @@ from bayplan.core.framework.verdict import CycleError
 from bayplan.core.groups.cycle import GroupAttempt
 from bayplan.core.groups.preempting import GroupPreemption
 from bayplan.core.preemption.candidates import find_potential_victims
-from bayplan.core.preemption.post_filter import first_by_name
 from bayplan.core.preemption.record import short_record
 from bayplan.core.preemption.search import Searched
 from bayplan.core.preemption.unit_search import UnitsFound
+from bayplan.core.scoring import first_by_name
 from bayplan.core.snapshot import View
 from bayplan.model.pod import group_key
 

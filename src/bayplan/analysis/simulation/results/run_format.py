@@ -43,6 +43,7 @@ class EvictionCause(StrEnum):
     PREEMPTION = "preemption"
     NODE = "node"
     DRAIN = "drain"
+    DEVICE = "device"
 
 
 class PodRow(JsonStruct, kw_only=True, gc=False):

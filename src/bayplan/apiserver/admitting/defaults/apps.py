@@ -8,7 +8,7 @@ from __future__ import annotations
 from bayplan.apiserver.admitting.defaults.pods import default_template
 from bayplan.apiserver.admitting.defaults.storage import default_claim
 from bayplan.apiserver.admitting.documents import Document
-from bayplan.apiserver.admitting.release import gate_is_on
+from bayplan.apiserver.schema.gates import gate_is_on
 
 ROLLING_UPDATE = "RollingUpdate"
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"

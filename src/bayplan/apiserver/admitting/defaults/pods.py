@@ -17,7 +17,8 @@ from bayplan.admission.resources import HUGEPAGES_PREFIX
 from bayplan.apiserver.admitting.defaults.storage import default_claim_spec, default_source
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.pod_resources import container_totals
-from bayplan.apiserver.admitting.release import admission_release, gate_is_on
+from bayplan.apiserver.admitting.release import admission_release
+from bayplan.apiserver.schema.gates import gate_is_on
 from bayplan.model.quantity import parse_quantity
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 

@@ -6,7 +6,7 @@ Takes documents in wire form, completes them in place. Which storage class a cla
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document
-from bayplan.apiserver.admitting.release import gate_is_on
+from bayplan.apiserver.schema.gates import gate_is_on
 from bayplan.core.plugins.volume_matching import FILESYSTEM
 
 

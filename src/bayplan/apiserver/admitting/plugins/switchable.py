@@ -10,13 +10,18 @@ from typing import Final, TypeAlias
 
 from bayplan.apiserver.admitting.cluster import ClusterView
 from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.plugins.new_nodes import taint_new_node
 from bayplan.apiserver.admitting.plugins.service_accounts import give_account
 from bayplan.apiserver.schema.resources import Resource
 
 Completion: TypeAlias = Callable[[Resource, Document, str, ClusterView], None]
 """Completes a new document: resource, document, name to show, cluster."""
 
-SWITCHABLE: Final[Mapping[str, tuple[str, Completion]]] = {"ServiceAccount": ("pods", give_account)}
+NODE_TAINTS: Final = "TaintNodesByCondition"
+SWITCHABLE: Final[Mapping[str, tuple[str, Completion]]] = {
+    "ServiceAccount": ("pods", give_account),
+    NODE_TAINTS: ("nodes", taint_new_node),
+}
 """By name: the resource whose new documents a plugin completes, and how."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bayplan.apiserver.admitting.defaults.apps import default_stateful_set
 from bayplan.apiserver.admitting.documents import Document
-from bayplan.apiserver.admitting.release import gate_is_on
 from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.workload_statuses import check_stateful_set_status
 from bayplan.apiserver.admitting.validation.workloads import (
@@ -15,6 +14,7 @@ from bayplan.apiserver.admitting.validation.workloads import (
 )
 from bayplan.apiserver.admitting.warnings.pods import warn_of_template
 from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
+from bayplan.apiserver.schema.gates import gate_is_on
 from bayplan.apiserver.statuses.workloads import completed_counts
 from bayplan.apiserver.tables.workloads import CONTROLLER_REVISIONS, STATEFUL_SETS
 

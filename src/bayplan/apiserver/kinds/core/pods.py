@@ -14,16 +14,14 @@ from bayplan.apiserver.admitting.label_keys import merge_label_keys
 from bayplan.apiserver.admitting.plugins.default_classes import add_runtime_class
 from bayplan.apiserver.admitting.plugins.limit_ranges import apply_limit_ranges, check_limit_ranges
 from bayplan.apiserver.admitting.plugins.priorities import keep_priority, resolve_priority
+from bayplan.apiserver.admitting.plugins.resizes import check_resize
 from bayplan.apiserver.admitting.plugins.tolerations import tolerate_for_a_while
 from bayplan.apiserver.admitting.pod_resources import qos_class
 from bayplan.apiserver.admitting.release import admission_release
+from bayplan.apiserver.admitting.validation.pods.resizing import check_pod_resize
 from bayplan.apiserver.admitting.validation.pods.spec import check_new_pod
 from bayplan.apiserver.admitting.validation.pods.status import check_pod_status_update
-from bayplan.apiserver.admitting.validation.pods.updates import (
-    check_ephemeral_update,
-    check_pod_resize,
-    check_pod_update,
-)
+from bayplan.apiserver.admitting.validation.pods.updates import check_ephemeral_update, check_pod_update
 from bayplan.apiserver.admitting.validation.workloads import check_pod_template
 from bayplan.apiserver.admitting.warnings.pods import warn_of_pod, warn_of_template
 from bayplan.apiserver.kinds.contract import Kind
@@ -137,6 +135,7 @@ POD = Kind(
         "ephemeralcontainers": check_ephemeral_update,
     },
     admit=_admit,
+    admit_subresources={"resize": check_resize},
     watched=("spec",),
     kept_by_status=("ownerReferences",),
     warn=warn_of_pod,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector, check_operator
 from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
+from bayplan.apiserver.schema.gates import gate_is_on
 from bayplan.model.checks import INCLUSION_POLICIES, UNSATISFIABLE_ACTIONS
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.pod import PREFERRED, REQUIRED
@@ -15,6 +19,9 @@ from bayplan.model.well_known import TAINT_EFFECTS
 _ACTIONS = tuple(sorted(UNSATISFIABLE_ACTIONS))
 _INCLUSION = tuple(sorted(INCLUSION_POLICIES))
 _ANY_KEY = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+_DECIMAL_INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
+_GO_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INT64_DIGITS = 19
 _UNSELECTED = "must not be specified when labelSelector is not set"
 
 
@@ -43,9 +50,23 @@ def _check_toleration_operator(operator: str, value: str, faults: Faults, path: 
         if value:
             faults.invalid(at, value, "value must be empty when `operator` is 'Exists'")
     elif operator in ("Lt", "Gt"):
-        faults.unsupported(at, operator, ("Equal", "Exists", "Lt", "Gt"))
+        if gate_is_on("TaintTolerationComparisonOperators"):
+            _check_compared_number(value, faults, f"{path}.value")
+        else:
+            faults.unsupported(at, operator, ("Equal", "Exists", "Lt", "Gt"))
     else:
         faults.unsupported(at, operator, ("Equal", "Exists"))
+
+
+def _check_compared_number(value: str, faults: Faults, path: Path) -> None:
+    if not value:
+        faults.invalid(path, value, "must be non-empty")
+    elif not _DECIMAL_INTEGER.fullmatch(value):
+        faults.invalid(path, value, "must be a valid decimal integer in canonical form")
+    if not _GO_INTEGER.fullmatch(value):
+        faults.invalid(path, value, f"strconv.ParseInt: parsing {json.dumps(value)}: invalid syntax")
+    elif len(value.lstrip("+-0")) > _INT64_DIGITS or not -(2**63) <= int(value) < 2**63:
+        faults.invalid(path, value, f"strconv.ParseInt: parsing {json.dumps(value)}: value out of range")
 
 
 def check_affinity(affinity: Document, faults: Faults, path: Path) -> None:

@@ -1,15 +1,12 @@
-"""Checks of changes to pods: to a pod itself, to its status, to its size, to its ephemeral containers."""
+"""Checks of changes to pods: to a pod itself and to its ephemeral containers."""
 
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import difference, internal
-from bayplan.apiserver.admitting.pod_resources import qos_class
-from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_metadata
 from bayplan.apiserver.admitting.validation.names import range_faults
-from bayplan.apiserver.admitting.validation.pods.containers import RESIZABLE
 from bayplan.apiserver.admitting.validation.pods.spec import check_pod
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.pod import REQUIRED
@@ -18,8 +15,6 @@ from bayplan.store.pods import (
     TOLERATIONS_IMMUTABLE,
     added_gate,
 )
-
-_RESIZE_ONLY = "only cpu and memory resources are mutable"
 
 
 def check_pod_update(new: Document, old: Document, faults: Faults) -> None:
@@ -143,78 +138,6 @@ def _check_narrowed(new: Document, old: Document, faults: Faults) -> None:
                 text = "only additions are allowed (no mutations or deletions)"
                 faults.invalid(f"{path}[{position}]", shown_term, text)
                 break
-
-
-def check_pod_resize(new: Document, old: Document, faults: Faults) -> None:
-    """Of a write that may change how much cpu and memory containers get, and nothing else."""
-    check_metadata(new["metadata"], faults)
-    check_pod(new, faults)
-    spec, before = new["spec"], old["spec"]
-    if qos_class(spec) != qos_class(before):
-        shown = new.get("status", {}).get("qosClass", "")
-        faults.invalid("spec", shown, "Pod QOS Class may not change as a result of resizing")
-    if not _check_same_containers(spec, before, faults):
-        return
-    kept = dict(spec)
-    for field in ("initContainers", "containers"):
-        for position, (container, other) in enumerate(zip(spec.get(field) or (), before.get(field) or (), strict=True)):
-            _check_resized(container, other, faults, f"spec.{field}[{position}].resources")
-    for field in ("containers", "initContainers"):
-        if kept.get(field):
-            pairs = zip(kept[field], before[field], strict=True)
-            kept[field] = [_with_amounts_of(container, other) for container, other in pairs]
-            _check_only_sizes(kept[field], before[field], field, faults)
-    if not faults and kept != before:
-        faults.forbidden("spec", _RESIZE_ONLY)
-
-
-def _check_same_containers(spec: Document, before: Document, faults: Faults) -> bool:
-    """Whether they are the same ones in the same order, without which nothing else is looked at."""
-    fine = True
-    for field in ("initContainers", "containers", "ephemeralContainers"):
-        names, standing = ([each["name"] for each in given.get(field) or ()] for given in (spec, before))
-        if len(names) != len(standing):
-            faults.forbidden(f"spec.{field}", f"{field} may not be added or removed on resize")
-            fine = False
-            continue
-        for position, (name, other) in enumerate(zip(names, standing, strict=True)):
-            if name != other:
-                text = f"{field} may not be renamed or reordered on resize"
-                faults.forbidden(f"spec.{field}[{position}].name", text)
-                fine = False
-    return fine
-
-
-def _check_resized(container: Document, other: Document, faults: Faults, path: Path) -> None:
-    """What a container had, it keeps in some amount; less memory may need a restart."""
-    for which in ("limits", "requests"):
-        amounts, standing = container["resources"].get(which, {}), other["resources"].get(which, {})
-        if any(name in standing and name not in amounts for name in RESIZABLE):
-            faults.forbidden(f"{path}.{which}", f"resource {which} cannot be removed")
-
-
-def _check_only_sizes(containers: list[Document], before: list[Document], field: str, faults: Faults) -> None:
-    for position, (container, other) in enumerate(zip(containers, before, strict=True)):
-        if container == other:
-            continue
-        if field == "containers":
-            faults.forbidden("spec", _RESIZE_ONLY)
-        else:
-            text = "only cpu and memory resources for init or sidecar containers are mutable"
-            faults.forbidden(f"spec.initContainers[{position}]", text)
-
-
-def _with_amounts_of(container: Document, other: Document) -> Document:
-    resources = dict(container["resources"])
-    for which in ("limits", "requests"):
-        amounts = {k: v for k, v in resources.get(which, {}).items() if k not in RESIZABLE}
-        amounts |= {k: v for k, v in other["resources"].get(which, {}).items() if k in RESIZABLE}
-        resources.pop(which, None)
-        if amounts:
-            resources[which] = amounts
-    if not admission_release().resizes_beside_claims:
-        resources.pop("claims", None)
-    return {**container, "resources": resources}
 
 
 def check_ephemeral_update(new: Document, old: Document, faults: Faults) -> None:
