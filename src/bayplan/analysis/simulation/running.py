@@ -285,6 +285,7 @@ class Simulation:
             chains=cascades.chains(),
             loops=cascades.loops(),
             deadlocks=self._deadlocks(),
+            groups=self.listener.groups.groups,
             spared=self._queue_figures.spared_ns / 1e9,
             waiting=self._pending_pods(),
             notes=[*self.notes, *self._refused_workloads()],

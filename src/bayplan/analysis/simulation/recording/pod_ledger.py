@@ -19,7 +19,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.node_pools import POOL_LABEL, NodePool
-from bayplan.model.pod import Pod
+from bayplan.model.pod import Pod, group_key
 from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import Deployment, ReplicaSet
@@ -107,6 +107,7 @@ class PodLedger:
             end=_ENDS_BY_PHASE.get(phase, end),
             # Nobody knows how long a pod waited that was bound before the run began.
             waiting=0.0 if node and at else None,
+            group=group_key(pod) or None,
             cpu=asked.get(CPU_NAME, 0),
             memory=asked.get(MEMORY_NAME, 0),
         )
