@@ -79,10 +79,6 @@ class GpuDevices:
         failed: IntArray = (~fits).astype(np.int64)
         return failed
 
-    def filter_one(self, state: Asked, view: View, row: int) -> int:
-        free = (self._book.free(view) if state.free is None else state.free)[row].tolist()
-        return int(sum(left >= state.milli for left in free) < state.count)
-
     def explain_failure(self, state: Asked, view: View, code: int) -> Status:
         return unschedulable(NO_DEVICE)
 

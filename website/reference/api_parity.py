@@ -85,7 +85,7 @@ ADMISSION = (
         "ValidatingAdmissionPolicy",
         DIFFERS,
         "not asked about CONNECT, nor about changes and deletions by the cluster's own controllers; audit annotations "
-        "go to the server's log; CEL has no functions for URLs, IP addresses and named formats",
+        "go to the server's log; in CEL there are no comprehensions of two variables, and no texts of IP addresses",
         "tests/unit/apiserver/policies/test_validating.py",
     ),
     Plugin("ValidatingAdmissionWebhook", MISSING, "no webhook is called"),

@@ -561,7 +561,7 @@ class Cluster(Shown, ClusterObjects):
         return self.under(next_to(to))
 
     def under(self, release: KubernetesRelease) -> Cluster:
-        """The same objects under the scheduler of another version."""
+        """These objects under the scheduler of another version."""
         other = copy(self)
         other._chosen = ChosenRelease(release)
         return other

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from bayplan.analysis.device_obstacles import DeviceRefusal, devices_of, first_obstacle, users_of
 from bayplan.analysis.written import written_terms
 from bayplan.core.columns import RowArray
-from bayplan.core.columns.device_pools import PoolError, node_matches, pools_of_node
 from bayplan.core.columns.devices import DeviceEntry, DeviceId
+from bayplan.core.plugins.device_pools import PoolError, node_matches, pools_of_node
 from bayplan.core.plugins.dynamic_resources.extended import UNWRITTEN
 from bayplan.core.plugins.dynamic_resources.findings import CANNOT_ALLOCATE, FITS, INVALID_POOLS, findings_of
 from bayplan.core.plugins.dynamic_resources.requests import ClaimPlan, Plan, RequestPlan, plan_of

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from bayplan.core.columns.device_pools import DevicePool, slice_index
-from bayplan.core.columns.devices import Amounts, DeviceEntry, Inventory, SelectorFailure
+from bayplan.core.columns.devices import Amounts, DeviceEntry, Inventory, SelectorFailure, slice_index
 from bayplan.core.feature_gates import FeatureGates
+from bayplan.core.plugins.device_pools import DevicePool
 from bayplan.core.plugins.dynamic_resources.allocation import counters_left, hindered_by
 from bayplan.core.plugins.dynamic_resources.capacity import CapacityError, has_capacity
 from bayplan.core.plugins.dynamic_resources.requests import RequestPlan, expressions_of

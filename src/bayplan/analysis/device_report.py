@@ -11,9 +11,9 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from bayplan.analysis.device_obstacles import DeviceRefusal, devices_of, first_obstacle
-from bayplan.core.columns.device_pools import DevicePool, PoolError, node_matches, pools_of_node
 from bayplan.core.columns.devices import DeviceEntry, DeviceId, Inventory
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.plugins.device_pools import DevicePool, PoolError, node_matches, pools_of_node
 from bayplan.core.plugins.dynamic_resources.binding_conditions import status_of
 from bayplan.core.plugins.dynamic_resources.claims import ClaimError, claims_of
 from bayplan.core.plugins.dynamic_resources.extended import UNWRITTEN, backed_resources, unwritten_claim

@@ -44,7 +44,7 @@ def shortages(explanation: Explanation) -> list[Shortage]:
     view, asked = explanation.view, explanation.attempt.pod.shape.requests.asked
     used = used_or_promised(explanation)
     found = []
-    for resource, rows in _short_rows(explanation).items():
+    for resource, rows in short_rows(explanation).items():
         column = view.nodes.resources.find(resource)
         offered = view.nodes.allocatable[rows, column]
         free = offered - used[rows, column]
@@ -63,7 +63,7 @@ def used_or_promised(explanation: Explanation) -> IntArray:
     return used
 
 
-def _short_rows(explanation: Explanation) -> dict[str, list[int]]:
+def short_rows(explanation: Explanation) -> dict[str, list[int]]:
     """Resource -> rows of the nodes that were rejected because they have too little of it."""
     filtered, alive = explanation.attempt.filtered, explanation.view.nodes.alive
     short_rows: defaultdict[str, list[int]] = defaultdict(list)

@@ -98,7 +98,7 @@ def before_parts() -> Iterator[Part]:
 
 
 def hour() -> SimulationResult:
-    """The same cluster through the story's time."""
+    """The cluster of the demo, through the story's time."""
     with as_file(_data("")) as folder:
         return simulate(Cluster(objects_of("cluster.yaml")), folder / STORY, until="1h")
 

@@ -7,7 +7,7 @@ and writing are actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, preempted
 from bayplan.core.cache import Cache
@@ -15,6 +15,7 @@ from bayplan.core.columns import ABSENT
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import BindAnswered, Event, ObjectAdded, ObjectChanged, ObjectRemoved, VolumesAnswered
+from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import return_failed
 from bayplan.core.framework.contract import (
     AnsweringPlugin,
@@ -32,6 +33,7 @@ from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
 from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
+from bayplan.core.preemption.loop_breaker import EvictedOwner
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.core.reservations import Reservations
@@ -94,6 +96,15 @@ class Binding:
     def is_waiting(self, key: str) -> bool:
         """Whether the pod waits at Permit or PreBind, or for a write, and nobody has been asked to bind it yet."""
         return key in self.timed
+
+    def news_among(self, evictions: Iterable[Evict], asked: Evictions) -> list[EvictedOwner]:
+        """Those that nobody has asked for yet, and that end more than a plan in memory."""
+        pods = self._cache.pods
+        return [
+            EvictedOwner(eviction.pod.partition("/")[0], eviction.uid, pods.owner(pods.rows_by_key[eviction.pod]))
+            for eviction in evictions
+            if not self.is_waiting(eviction.pod) and not asked.is_asked(eviction.uid)
+        ]
 
     def pods(self) -> list[QueuedPod]:
         """All of them."""
@@ -198,7 +209,7 @@ class Binding:
             answer = self._ask_pre_bind(way, plugin, view, now)
             if isinstance(answer, Status):
                 if not answer.ok:
-                    return _after(actions, self._fall_back(way, _pre_bind_failure(plugin, answer), now))
+                    return self._fall_back(way, _pre_bind_failure(plugin, answer), now).after(actions)
                 del way.plugins_left[0]
                 continue
             actions += answer.actions
@@ -206,11 +217,11 @@ class Binding:
                 continue
             if answer.until <= now:
                 waited = Status(Code.ERROR, (DEADLINE_EXCEEDED,))
-                return _after(actions, self._fall_back(way, _pre_bind_failure(plugin, waited), now))
+                return self._fall_back(way, _pre_bind_failure(plugin, waited), now).after(actions)
             way.pending = answer
             self.timed[way.queued.key] = way
             return Decision(way.queued.key, _IS_ASSUMED, way.node, actions=actions)
-        return _after(actions, self._bind(way))
+        return self._bind(way).after(actions)
 
     def _ask_pre_bind(self, way: OnTheWay, plugin: PreBindPlugin, view: View, now: int) -> Status | Pending:
         placement = self._placement(way, plugin.name, now)
@@ -283,7 +294,7 @@ class Binding:
         self._queue.move(POD_GONE, way.pod, None, now, except_key=way.queued.key)
         self._report_given_back(now)
         decision = return_failed(self._queue, way.queued, status, way.node, now)
-        return _after(self._unreserve(way, now), decision)
+        return decision.after(self._unreserve(way, now))
 
     def _unreserve(self, way: OnTheWay, now: int) -> tuple[Action, ...]:
         """What takes back what was written for the pod."""
@@ -450,10 +461,6 @@ class Binding:
 
     def _reject(self, way: OnTheWay, plugin: str, reason: str, now: int) -> None:
         self.outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
-
-
-def _after(actions: tuple[Action, ...], decision: Decision) -> Decision:
-    return replace(decision, actions=(*actions, *decision.actions)) if actions else decision
 
 
 def _pre_bind_failure(plugin: PreBindPlugin, answer: Status) -> Status:

@@ -12,8 +12,7 @@ from functools import partial
 
 from bayplan.core.columns import ABSENT, loops
 from bayplan.core.columns.counters import Counters
-from bayplan.core.columns.device_pools import slice_index
-from bayplan.core.columns.devices import PoolId
+from bayplan.core.columns.devices import PoolId, slice_index
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable

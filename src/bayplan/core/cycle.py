@@ -9,12 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bayplan.core.columns import RowArray, row_array
+from bayplan.core.columns import BoolArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
 from bayplan.core.diagnosis import NO_NODES, Diagnosis, fit_error
-from bayplan.core.extending import add_extender_scores, filter_by_extenders
-from bayplan.core.filtering import Filtered, PreFilterResult, filter_nodes, run_pre_filters
+from bayplan.core.extending import add_extender_scores, ask_filters, filter_by_extenders
+from bayplan.core.filtering import (
+    Filtered,
+    PreFilterResult,
+    filter_nodes,
+    filter_states,
+    filter_with_nominated,
+    run_pre_filters,
+)
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.preemption.post_filter import PostFilterResult, Search, run_post_filters
@@ -69,6 +76,28 @@ def _go_through(found: Attempt, profile: Profile, view: View, search: Search | N
         return
     found.post_filter = run_post_filters(profile, pod, view, filtered, search)
     found.message = fit_error(filtered, view, found.post_filter.reported(view).message)
+
+
+def nominated_row(
+    profile: Profile, pod: PodInfo, view: View, among: BoolArray | None = None
+) -> tuple[int, PreFilterResult] | None:
+    """The node that the pod is nominated to, if it is one of these (None: of all) and the pod fits there now.
+
+    It is taken without looking at any other. With it comes what PreFilter made of the pod.
+    """
+    row = view.nodes.rows_by_name.get(pod.nominated_node_name) if pod.nominated_node_name else None
+    if row is None or not view.nodes.alive[row] or (among is not None and not among[row]):
+        return None
+    rows = row_array([row])
+    try:
+        pre = run_pre_filters(profile, pod, view)
+        if not pre.status.ok:
+            return None
+        found = filter_with_nominated(profile.filter, filter_states(profile, pod, view, pre.states), pod, view, rows)
+        fits = found.passed[0] and len(ask_filters(profile.extenders, pod, view, rows).rows)
+    except CycleError:
+        return None  # as upstream: all nodes are looked at instead
+    return (row, pre) if fits else None
 
 
 def _score(profile: Profile, pod: PodInfo, view: View, rows: RowArray) -> Scored:

@@ -15,15 +15,9 @@ from typing import TypeAlias
 from bayplan.core.columns import row_array
 from bayplan.core.columns.recent import ANSWERS_BYTES_MAX, Recent
 from bayplan.core.columns.shapes import PodInfo, Shapes
-from bayplan.core.cycle import attempt, choice_of
+from bayplan.core.cycle import attempt, choice_of, nominated_row
 from bayplan.core.decision import Choice, Fits, Unschedulable
 from bayplan.core.diagnosis import NO_NODES, Diagnosis
-from bayplan.core.extending import ask_filters
-from bayplan.core.filtering import (
-    filter_states,
-    filter_with_nominated,
-    run_pre_filters,
-)
 from bayplan.core.framework.extender import is_any_interested
 from bayplan.core.framework.profile import Profile, Signature, Signatures
 from bayplan.core.framework.verdict import CycleError
@@ -75,10 +69,10 @@ class Decider:
         if not view.nodes.alive_count:
             return Unschedulable(lambda: Diagnosis(NO_NODES))
         profile = self._profiles[pod.scheduler_name]
-        if pod.nominated_node_name:
-            nominated = _nominated_choice(profile, pod, view)
-            if nominated is not None:
-                return nominated
+        nominated = nominated_row(profile, pod, view) if pod.nominated_node_name else None
+        if nominated is not None:
+            row, _ = nominated
+            return Fits(row, None, row_array([0]), 0, row_array([row]))
         if self._may_reuse(profile, pod):
             try:
                 found = self.look_up(profile, pod, view)
@@ -216,20 +210,3 @@ def _like(pod: PodInfo) -> PodInfo:
     like = copy(pod)
     like.shape = copy(pod.shape)
     return like
-
-
-def _nominated_choice(profile: Profile, pod: PodInfo, view: View) -> Fits | None:
-    """The node the pod was nominated to, if it fits there now: it is taken without looking at any other."""
-    row = view.nodes.rows_by_name.get(pod.nominated_node_name)
-    if row is None or not view.nodes.alive[row]:
-        return None
-    rows = row_array([row])
-    try:
-        pre = run_pre_filters(profile, pod, view)
-        if not pre.status.ok:
-            return None
-        found = filter_with_nominated(profile.filter, filter_states(profile, pod, view, pre.states), pod, view, rows)
-        fits = found.passed[0] and len(ask_filters(profile.extenders, pod, view, rows).rows)
-    except CycleError:
-        return None  # as upstream: all nodes are looked at instead
-    return Fits(row, None, found.codes, 0, rows) if fits else None

@@ -15,7 +15,7 @@ from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.diagnosis import Diagnosis
 from bayplan.core.framework.contract import Found
 from bayplan.core.ranking import Ranking
-from bayplan.model.structs import Struct
+from bayplan.model.structs import Struct, replace
 
 
 class Fits(Struct, eq=False, gc=False):
@@ -103,3 +103,7 @@ class Decision(Struct, frozen=True, gc=False):
     ended_at: int = 0  # when extenders had answered; 0: the attempt took no time
     group: str = ""  # namespace/name of a group that was tried instead of a pod
     members: tuple[Decision, ...] = ()  # of the group: what became of each, in the order in which they were tried
+
+    def after(self, actions: tuple[Action, ...]) -> Decision:
+        """This decision, with these actions to be performed first."""
+        return replace(self, actions=(*actions, *self.actions)) if actions else self

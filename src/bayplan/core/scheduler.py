@@ -10,9 +10,9 @@ from an event alone (a pod that can be bound now that its volumes are) waits in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeAlias, TypeGuard
+from typing import Final, TypeAlias, TypeGuard
 
 from bayplan.core.actions import GROUP_PREFIX, Action, ClearNomination, Evict
 from bayplan.core.binding import Binding
@@ -54,7 +54,6 @@ from bayplan.core.instruments import Instruments
 from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
 from bayplan.core.preemption.gate import PreemptionGate, hold_group_back
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
-from bayplan.core.preemption.loop_breaker import EvictedOwner
 from bayplan.core.preemption.prepare import prepare
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
@@ -98,8 +97,8 @@ class Scheduler:
         tries_groups_in_full: bool = False,
     ) -> None:
         """`tries_groups_in_full`: attempts on groups say of every placement where each member would go."""
-        self._instruments = instruments or Instruments()
-        self.profiles = {name: self._instruments.profile(profile) for name, profile in profiles.items()}
+        self.instruments: Final = instruments or Instruments()
+        self.profiles = {name: self.instruments.profile(profile) for name, profile in profiles.items()}
         self.wakeups = wakeups
         self.guard = PreemptionGuard(safety)
         self._on_choice = on_choice
@@ -130,12 +129,12 @@ class Scheduler:
             hold_group_back=self._hold_group_back,
             wakes_groups_early=self.wakeups is Wakeups.COMPLETE,
             profiles={
-                name: self._instruments.queue_profile(name, _queue_profile(profile, gate, self.wakeups, release))
+                name: self.instruments.queue_profile(name, _queue_profile(profile, gate, self.wakeups, release))
                 for name, profile in self.profiles.items()
             },
             mirror=self.cache,
         )
-        self._decider = self._instruments.decider(self.profiles)
+        self._decider = self.instruments.decider(self.profiles)
         self._binding = Binding(self.cache, self.queue, self._given_back)
         self._groups = GroupScheduling(
             self.profiles,
@@ -200,9 +199,7 @@ class Scheduler:
             self.cache.add_node(new)
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
-            self._binding.reservations.show(new)
-            if isinstance(new, PodGroup) and self.queue.groups is not None:
-                self.queue.groups.group_seen(new, now)
+            self._show(new, now)
             self._object_moved(ActionType.ADD, None, new, new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
@@ -211,9 +208,7 @@ class Scheduler:
             for change in node_changes(old, new):
                 self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)
         else:
-            self._binding.reservations.show(new)
-            if isinstance(new, PodGroup) and self.queue.groups is not None:
-                self.queue.groups.group_seen(new, now)
+            self._show(new, now)
             self._object_moved(ActionType.UPDATE, old, new, new, now)
 
     def _removed(self, old: Object, now: int) -> None:
@@ -226,6 +221,12 @@ class Scheduler:
             if isinstance(old, PodGroup) and self.queue.groups is not None:
                 self.queue.groups.group_gone(object_key(old))
             self._object_moved(ActionType.DELETE, old, None, old, now)
+
+    def _show(self, obj: Object, now: int) -> None:
+        """The watch shows something else than a pod or node."""
+        self._binding.reservations.show(obj)
+        if isinstance(obj, PodGroup) and self.queue.groups is not None:
+            self.queue.groups.group_seen(obj, now)
 
     def _object_moved(self, action: ActionType, old: Object | None, new: Object | None, obj: Object, now: int) -> None:
         """Wake the pods that a change of something else than a pod or node may help; `obj` is what is left to see."""
@@ -449,14 +450,13 @@ class Scheduler:
             return self._unschedulable(queued, choice, now)
         if isinstance(choice, CycleError):
             return return_failed(self.queue, queued, Status(Code.ERROR, (choice.message,), choice.plugin), "", now)
-        return _after(choice.actions, self._preempt(queued, info, choice, now))
+        return self._preempt(queued, info, choice, now).after(choice.actions)
 
     # ------------------------------------------------------------------ nothing fits
 
     def _unschedulable(self, queued: QueuedPod, choice: Unschedulable, now: int) -> Decision:
         nominated = None if choice.keeps_nomination else ""
-        decision = return_unschedulable(self.queue, queued, choice.diagnosis, nominated, now)
-        return _after(choice.actions, decision)
+        return return_unschedulable(self.queue, queued, choice.diagnosis, nominated, now).after(choice.actions)
 
     def _refuse_again(self, queued: QueuedPod, refused: Unschedulable, view: View, now: int) -> Decision:
         """As an attempt would, if anybody were asked."""
@@ -476,7 +476,8 @@ class Scheduler:
         victims = tuple(view.pods.keys[row] for row in victim_rows)
         prepared = prepare(info, view, choice.row, victim_rows)
         preemptor = Preemptor(info.key, info.uid, owner_of(queued.pod.metadata), info.priority, queued.number)
-        withheld = self.guard.ask(preemptor, self._victims_among(prepared, view), now)
+        evictions = [action for action in prepared if isinstance(action, Evict)]
+        withheld = self.guard.ask(preemptor, self._binding.news_among(evictions, self._evictions), now)
         if withheld is not None:
             diagnosis = diagnosis._replace(message=f"{diagnosis.message} {withheld.message}")
             decision = return_unschedulable(self.queue, queued, diagnosis, None, now)
@@ -492,16 +493,6 @@ class Scheduler:
         for eviction in unbound:
             actions += self._binding.stop(eviction, now)
         return Decision(queued.key, Outcome.NOMINATED, node, diagnosis.message, victims, tuple(actions))
-
-    def _victims_among(self, prepared: Sequence[Action], view: View) -> list[EvictedOwner]:
-        """Those whose eviction is news: nobody has asked for it yet, and more than a plan in memory ends."""
-        evictions = [action for action in prepared if isinstance(action, Evict)]
-        pods = view.pods
-        return [
-            EvictedOwner(eviction.pod.partition("/")[0], eviction.uid, pods.owner(pods.rows_by_key[eviction.pod]))
-            for eviction in evictions
-            if not self._binding.is_waiting(eviction.pod) and not self._evictions.is_asked(eviction.uid)
-        ]
 
     # ------------------------------------------------------------------ answers
 
@@ -543,13 +534,13 @@ class Scheduler:
     def abandon_attempt(self, message: str, now: int) -> Decision | None:
         """What was tried goes back to the queue if its attempt raised; None if queue or cache had changed by then."""
         if self._groups.interrupted is not None:
-            self._decider = self._instruments.decider(self.profiles)
+            self._decider = self.instruments.decider(self.profiles)
             return self._groups.abandon(message, now)
         queued, is_untouched = self._interrupted, self._is_untouched
         if queued is None or not is_untouched:
             return None
         self._interrupted, self._is_untouched = None, False
-        self._decider = self._instruments.decider(self.profiles)
+        self._decider = self.instruments.decider(self.profiles)
         return return_failed(self.queue, queued, Status(Code.ERROR, (message,)), "", now)
 
     def start_over(self, now: int) -> Past:
@@ -570,9 +561,7 @@ class Scheduler:
         if isinstance(obj, Node):
             self.cache.add_node(obj)
         elif not isinstance(obj, Pod):
-            self._binding.reservations.show(obj)
-            if isinstance(obj, PodGroup) and self.queue.groups is not None:
-                self.queue.groups.group_seen(obj, now)
+            self._show(obj, now)
         elif obj.status.phase in FINISHED_PHASES:
             return
         elif obj.spec.node_name:
@@ -586,11 +575,6 @@ class Scheduler:
                     self.queue.move(POD_APPEARED, None, obj, now)
             else:
                 self._binding.resume(queued, self.profiles[info.scheduler_name], under_way)
-
-
-def _after(actions: tuple[Action, ...], decision: Decision) -> Decision:
-    """The decision, with what PostFilter plugins ask for to be done first."""
-    return replace(decision, actions=(*actions, *decision.actions)) if actions else decision
 
 
 def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups, release: Release) -> QueueProfile:

@@ -222,19 +222,7 @@ class View:
 
     def what_if(self) -> View:
         """This instant with a copy of usage, which may be shifted."""
-        usage = self.usage.copy()
-        # As `replace` would, in a fifth of the time.
-        return View(
-            self.nodes,
-            self.pods,
-            self.shapes,
-            self.counters,
-            self.ports,
-            self.objects,
-            self.nominated,
-            usage,
-            bare=self.bare,
-        )
+        return replace(self, usage=self.usage.copy())
 
     def without_pods(self) -> View:
         """This instant as if no pods ran: nodes are objects and nothing else."""

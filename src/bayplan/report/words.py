@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+_CAUSES_OF_EVICTION = {"node": "node failure or taint", "device": "device taint"}
+
 
 def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 node`, `3 nodes`."""
@@ -35,5 +37,5 @@ def violations(count: int) -> str:
 
 
 def eviction_cause(cause: str) -> str:
-    """What a result calls `node`: the pods of a node that failed, or got a NoExecute taint."""
-    return "node failure or taint" if cause == "node" else cause
+    """What a result calls `node`, pods of a node that failed or got a NoExecute taint, or `device`, users of one."""
+    return _CAUSES_OF_EVICTION.get(cause, cause)

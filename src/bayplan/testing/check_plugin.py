@@ -16,9 +16,9 @@ from bayplan.config.plugin_loading import PluginError, checked_points
 from bayplan.core.framework.verdict import CycleError
 from bayplan.testing import (
     change_rules,
+    compiled_rules,
     foresight_rules,
     group_rules,
-    one_row_rules,
     other_node_rules,
     plugin_rules,
     signature_rules,
@@ -48,7 +48,7 @@ RULES: Final = MappingProxyType(
         "what-if": "each node has its own what-if world, and changing a fork does not affect the original",
         "moved pods": "a what-if world gives the same answer as actually moving the pods",
         "foresight": "what `foresee` predicts for a node holds whichever pods leave it, for all pods of the shape",
-        "one row": "`filter_one` and `score_one` agree with `filter` and `score` on every row, and return plain ints",
+        "compiled": "`filter_rule` and `score_rule` stand for what `filter` and `score` say of every row",
         "wakes": "it registers for every event that can make a rejected pod fit",
         "exercised": "the test clusters make it pass and reject nodes, give different scores, or divide nodes",
     }
@@ -73,7 +73,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Trial], None]], ...]] = (
     ("what-if", change_rules.keeps_worlds_apart),
     ("moved pods", change_rules.follows_pods_that_move),
     ("foresight", foresight_rules.foresees_what_it_says),
-    ("one row", one_row_rules.answers_for_one_row_as_for_all),
+    ("compiled", compiled_rules.means_what_its_rules_say),
     ("wakes", change_rules.misses_no_wake_up),
 )
 

@@ -93,7 +93,7 @@ class LiveCluster:
         path = self._folder / f"{namespace}-{name}.kubeconfig"
         path.write_text(kubeconfig(self.url, token, namespace=namespace), encoding="utf-8")
         full_name = service_account(namespace, name, "", {}).name
-        faults = self._thread.call(lambda: self._front.faults_of(full_name))
+        faults = self._thread.call(lambda: self._front.faults_of(full_name, self._objects.resource))
         return ClusterUser(full_name, namespace, self.url, token, path, faults)
 
     def stop_time(self) -> None:

@@ -56,23 +56,35 @@ class LiveObjects:
         return [self._apply(document, namespace) for document in documents_of(source)]
 
     def get(self, kind: str, name: str, namespace: str) -> dict[str, Any]:
-        return self._ask("GET", self._path(self._resource(kind), namespace, name))
+        return self._ask("GET", self._path(self.resource(kind), namespace, name))
 
     def list(self, kind: str, namespace: str | None, selector: str) -> list[dict[str, Any]]:
-        resource = self._resource(kind)
+        resource = self.resource(kind)
         found = self._ask("GET", self._path(resource, namespace or ""), {"labelSelector": selector})
         type_of = {"apiVersion": resource.api_version, "kind": resource.kind}
         return [{**type_of, **item} for item in found["items"]]
 
     def delete(self, kind: str, name: str, namespace: str) -> None:
-        self._ask("DELETE", self._path(self._resource(kind), namespace, name))
+        self._ask("DELETE", self._path(self.resource(kind), namespace, name))
 
     def token(self, namespace: str, account: str) -> str:
         """A token of a ServiceAccount, good for as long as any test lasts."""
-        path = (*self._path(self._resource("serviceaccounts"), namespace, account), "token")
+        path = (*self._path(self.resource("serviceaccounts"), namespace, account), "token")
         body = msgspec.json.encode({"spec": {"expirationSeconds": _TOKEN_SECONDS}})
         token: str = self._ask("POST", path, body=body)["status"]["token"]
         return token
+
+    def resource(self, name: str) -> Resource:
+        """The resource that kubectl would take the name for; the first that discovery names, if several have it."""
+        asked, _, group = name.lower().partition(".")
+        served: tuple[Resource, ...] = self._in_its_thread(
+            lambda: in_discovery_order(self._catalogue.custom, self._catalogue.built_in)
+        )
+        for resource in served:
+            names = {resource.plural, resource.singular, resource.kind.lower(), *resource.short_names}
+            if asked in names and (not group or group in (resource.group, f"{resource.version}.{resource.group}")):
+                return resource
+        raise _unknown(name)
 
     def _apply(self, document: Mapping[str, Any], namespace: str) -> dict[str, Any]:
         api_version, kind = document.get("apiVersion", ""), document.get("kind", "")
@@ -86,18 +98,6 @@ class LiveObjects:
         if not metadata.get("name"):
             return self._ask("POST", path, query, body)
         return self._ask("PATCH", path, {**query, "force": "true"}, body, APPLY_PATCH)
-
-    def _resource(self, name: str) -> Resource:
-        """The resource that kubectl would take the name for; the first that discovery names, if several have it."""
-        asked, _, group = name.lower().partition(".")
-        served: tuple[Resource, ...] = self._in_its_thread(
-            lambda: in_discovery_order(self._catalogue.custom, self._catalogue.built_in)
-        )
-        for resource in served:
-            names = {resource.plural, resource.singular, resource.kind.lower(), *resource.short_names}
-            if asked in names and (not group or group in (resource.group, f"{resource.version}.{resource.group}")):
-                return resource
-        raise _unknown(name)
 
     @staticmethod
     def _path(resource: Resource, namespace: str, name: str = "") -> tuple[str, ...]:

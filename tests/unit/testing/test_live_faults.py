@@ -8,10 +8,11 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from bayplan.testing import ClusterUser, LiveCluster, cluster
+from bayplan.testing import ClusterUser, LiveCluster, Refusal, cluster
 
 MAPS = "/api/v1/namespaces/test/configmaps"
 
@@ -29,12 +30,14 @@ def user(shared: LiveCluster) -> Iterator[ClusterUser]:
     made.faults.clear()
 
 
-def ask(user: ClusterUser, path: str = MAPS, name: str = "") -> int:
-    """The status of a request: of a list, or of the creation of a config map."""
-    body = json.dumps({"metadata": {"name": name}}).encode() if name else None
-    headers = {"Authorization": f"Bearer {user.token}", "Content-Type": "application/json"}
+def ask(user: ClusterUser, path: str = MAPS, name: str = "", patch: str = "") -> int:
+    """The status of a request: of a list, of the creation of a config map, or of a merge patch."""
+    body = json.dumps({"metadata": {"name": name}}).encode() if name else patch.encode() or None
+    content_type = "application/merge-patch+json" if patch else "application/json"
+    headers = {"Authorization": f"Bearer {user.token}", "Content-Type": content_type}
+    request = urllib.request.Request(user.url + path, body, headers, method="PATCH" if patch else None)
     try:
-        with urllib.request.urlopen(urllib.request.Request(user.url + path, body, headers)) as answer:
+        with urllib.request.urlopen(request) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         with error:
@@ -87,3 +90,51 @@ def test_a_slow_watch(user: ClusterUser) -> None:
     with urllib.request.urlopen(request) as answer:
         assert json.loads(answer.readline())["type"] == "ADDED"
     assert time.monotonic() - started >= 0.2
+
+
+@pytest.mark.parametrize("name", ["configmaps", "ConfigMap", "configmap", "cm"])
+def test_a_resource_has_the_names_that_kubectl_knows(user: ClusterUser, name: str) -> None:
+    user.faults.refuse(500, resource=name)
+    assert (ask(user, "/api/v1/nodes"), ask(user)) == (200, 500)
+
+
+def test_a_resource_of_another_group_is_another_one(user: ClusterUser) -> None:
+    user.faults.refuse(500, resource="events.events.k8s.io")
+    assert (ask(user, "/api/v1/events"), ask(user, "/apis/events.k8s.io/v1/events")) == (200, 500)
+
+
+def test_a_subresource_alone(user: ClusterUser) -> None:
+    ask(user, "/api/v1/namespaces", name="sub")
+    user.faults.refuse(409, verb="patch", resource="namespaces/status")
+    path = "/api/v1/namespaces/sub"
+    assert ask(user, path, patch='{"metadata": {"labels": {"a": "b"}}}') == 200
+    assert ask(user, f"{path}/status", patch='{"metadata": {"labels": {"a": "c"}}}') == 409
+
+
+def test_watches_of_old_paths_are_watches(user: ClusterUser) -> None:
+    user.faults.refuse(500, verb="watch")
+    assert ask(user, "/api/v1/watch/nodes?timeoutSeconds=1") == 500
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"code": 200}, "code: 200 refuses nothing; 400 to 599 do"),
+        ({"times": 0}, "times: 0 is not once or more"),
+        ({"verb": "put"}, "verb: 'put' is none of get, list, watch, create, update, patch, delete"),
+        ({"resource": "configmaps/status"}, "resource: configmaps have no 'status'"),
+    ],
+)
+def test_what_would_never_happen_is_an_error(user: ClusterUser, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        user.faults.refuse(**{"code": 500, **arguments})
+
+
+def test_a_resource_that_is_not_served_is_an_error(user: ClusterUser) -> None:
+    with pytest.raises(Refusal, match="the server doesn't have a resource type for ships"):
+        user.faults.drop(resource="ships")
+
+
+def test_no_watch_is_faster_than_time(user: ClusterUser) -> None:
+    with pytest.raises(ValueError, match="seconds: -1 is less than none"):
+        user.faults.slow_watches(-1)

@@ -27,7 +27,7 @@ _NUMERIC: Final = ("Gt", "Lt")
 
 
 def anonymized(objects: Sequence[Object]) -> list[Object]:
-    """The same cluster under other names."""
+    """The objects of a cluster under other names, which still fit together."""
     anonymizer = Anonymizer()
     for obj in objects:
         anonymizer.learn(obj)

@@ -14,9 +14,9 @@ from bayplan.apiserver.admitting.documents import Document, Path, part
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.client_configs import check_client, check_review_versions
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import dns1035_faults, subdomain_faults
 from bayplan.apiserver.custom_resources.schema_checks import schema_causes
 from bayplan.apiserver.custom_resources.structure import Source, schema_part
+from bayplan.model.dns_names import dns1035_faults, subdomain_faults
 from bayplan.store.errors import StatusCause
 
 _SCOPES: Final = ("Cluster", "Namespaced")

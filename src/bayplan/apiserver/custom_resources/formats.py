@@ -6,17 +6,15 @@ library's RE2, never by Python: a pattern of somebody else's could keep Python's
 
 from __future__ import annotations
 
-import base64
-import binascii
 import ipaddress
 import re
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
-from bayplan.apiserver.admitting.validation.names import LABEL
 from bayplan.model.cel.library import by_library
+from bayplan.model.dns_names import LABEL, SUBDOMAIN
 from bayplan.model.durations import parse_duration
-from bayplan.model.timestamps import parse_time
+from bayplan.model.go_urls import is_request_uri
+from bayplan.model.text_formats import is_base64, is_date, is_date_time, is_uuid
 
 _UUID = r"[0-9a-f]{8}-?[0-9a-f]{4}-?%s[0-9a-f]{3}-?%s[0-9a-f]{3}-?[0-9a-f]{12}"
 _ANY_HEX = "[0-9a-f]"
@@ -24,14 +22,6 @@ _HOSTNAME = re.compile(r"[^\W_]([^\W_]|-)*(\.[^\W_]([^\W_]|-)*)*")
 _MAC = re.compile(r"[0-9a-fA-F]{2}(([:-])[0-9a-fA-F]{2}){5,19}|[0-9a-fA-F]{4}(\.[0-9a-fA-F]{4}){2,9}")
 _WORDED_DURATION = r"(?i)[0-9]+\s*(ns|nano|us|µs|micro|ms|milli|s|sec|m|min|h|hr|hour|d|day|w|wk|week)"
 _EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+|[^<>]*<[^@\s<>]+@[^@\s<>]+>")
-
-
-def _is_date(text: str) -> bool:
-    return _reads(lambda: parse_time(f"{text}T00:00:00Z"))
-
-
-def _is_date_time(text: str) -> bool:
-    return _reads(lambda: parse_time(text))
 
 
 def _is_duration(text: str) -> bool:
@@ -48,18 +38,6 @@ def _is_ipv6(text: str) -> bool:
 
 def _is_cidr(text: str) -> bool:
     return "/" in text and _reads(lambda: ipaddress.ip_interface(text))
-
-
-def _is_base64(text: str) -> bool:
-    try:
-        base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return bool(text)
-
-
-def _is_uri(text: str) -> bool:
-    return text.startswith("/") or (_reads(lambda: urlsplit(text)) and bool(urlsplit(text).scheme))
 
 
 def _is_hostname(text: str) -> bool:
@@ -85,20 +63,20 @@ def _anything(_text: str) -> bool:
 
 
 FORMATS: dict[str, Callable[[str], bool]] = {
-    "byte": _is_base64,
+    "byte": is_base64,
     "cidr": _is_cidr,
-    "date": _is_date,
-    "datetime": _is_date_time,
+    "date": is_date,
+    "datetime": is_date_time,
     "duration": _is_duration,
     "email": lambda text: _EMAIL.fullmatch(text) is not None,
     "hostname": _is_hostname,
     "ipv4": _is_ipv4,
     "ipv6": _is_ipv6,
     "k8sshortname": _full(LABEL, 63),
-    "k8slongname": _full(rf"{LABEL}(\.{LABEL})*", 253),
+    "k8slongname": _full(SUBDOMAIN, 253),
     "mac": lambda text: _MAC.fullmatch(text) is not None,
-    "uri": _is_uri,
-    "uuid": _full(_UUID % (_ANY_HEX, _ANY_HEX)),
+    "uri": is_request_uri,
+    "uuid": is_uuid,
     "uuid3": _full(_UUID % ("3", _ANY_HEX)),
     "uuid4": _full(_UUID % ("4", "[89ab]")),
     "uuid5": _full(_UUID % ("5", "[89ab]")),

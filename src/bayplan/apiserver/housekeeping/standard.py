@@ -22,6 +22,7 @@ from bayplan.apiserver.housekeeping.policies import PolicyTypes
 from bayplan.apiserver.housekeeping.protection import GroupProtection, VolumeProtection
 from bayplan.apiserver.housekeeping.quotas import QuotaUsage
 from bayplan.apiserver.housekeeping.revisions import RevisionHistory
+from bayplan.apiserver.housekeeping.service_cidrs import ServiceRanges
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.model.time_units import SECOND
@@ -51,6 +52,7 @@ def standard_parties(certificate: str = "") -> list[Housekeeper]:
         PodAutoscaling(),
         VolumeProtection(),
         GroupProtection(),
+        ServiceRanges(),
         PolicyTypes(),
         StorageMigrations(),
         DocumentCollector(),

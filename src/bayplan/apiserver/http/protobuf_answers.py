@@ -17,7 +17,7 @@ _EVENTS_AT_ONCE = 20
 
 
 def in_protobuf(answer: Answer | StreamedAnswer) -> Answer | StreamedAnswer:
-    """The same answer in protobuf; as it is, if it is no object of a built-in type."""
+    """The answer in protobuf; as it is, if it is no object of a built-in type."""
     if isinstance(answer, StreamedAnswer):
         return answer._replace(pieces=_frames(answer.pieces), content_type=f"{PROTOBUF};stream=watch")
     if answer.content_type != JSON:

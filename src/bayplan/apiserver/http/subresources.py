@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from bayplan.apiserver.admitting.release import admission_release
-from bayplan.apiserver.admitting.validation.names import path_segment_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.http import reading, writing
 from bayplan.apiserver.http.accepting import TABLE, Form
 from bayplan.apiserver.http.bodies import Decoded, decode, media_type
@@ -26,6 +26,7 @@ from bayplan.apiserver.schema.openapi_operations import CONNECTIONS
 from bayplan.apiserver.storage.entries import Document, encode_json
 from bayplan.apiserver.tables.autoscaling import SCALES
 from bayplan.apiserver.tables.building import one_row_table
+from bayplan.model.dns_names import subdomain_faults
 from bayplan.store.errors import BadRequest, Conflict, InternalError, MethodNotAllowed, NotImplementedHere
 from bayplan.store.rules import storage_key
 

@@ -15,12 +15,12 @@ from bayplan.apiserver.admitting.cluster import ClusterView
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import NameRule
-from bayplan.apiserver.admitting.validation.names import subdomain_faults
 from bayplan.apiserver.schema.gates import gate_is_on
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.selecting.selectable_fields import NAME_AND_NAMESPACE, SelectableFields
 from bayplan.apiserver.tables.columns import Printer
 from bayplan.apiserver.tables.printers import DEFAULT
+from bayplan.model.dns_names import subdomain_faults
 from bayplan.store.errors import StatusCause
 
 Check: TypeAlias = Callable[[Document, Faults], None]
@@ -97,6 +97,8 @@ class Kind:
 
     # Metadata.
     name_rule: NameRule = subdomain_faults
+    any_finalizers: bool = False
+    """Whether finalizers need no domain, as those of other kinds do."""
     watched: tuple[str, ...] | None = None
     """Fields in which a change means a new generation; None for kinds without generations."""
     watched_since: str = ""

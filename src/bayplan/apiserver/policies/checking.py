@@ -10,10 +10,11 @@ from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import dns1035_faults, path_segment_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.policies.expressions import Compiler, Declared, Expression
 from bayplan.apiserver.policies.mutating import APPLY_CONFIGURATION, PATCHES
 from bayplan.apiserver.policies.object_literals import JSON_PATCH, OBJECT
+from bayplan.model.dns_names import dns1035_faults, subdomain_faults
 
 _NOTHING_TO_DO: Final = "validations or auditAnnotations must contain at least one item"
 _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")

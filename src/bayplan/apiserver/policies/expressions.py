@@ -20,9 +20,9 @@ from bayplan.model.cel import authorization
 from bayplan.model.cel.authorization import AUTHORIZER, RESOURCE_CHECK, Authorization
 from bayplan.model.cel.environment import new_environment
 from bayplan.model.cel.evaluation import Program, compile_tree
-from bayplan.model.cel.extensions import ESCAPE_KEY, Declarations
+from bayplan.model.cel.extensions import ESCAPE_KEY
 from bayplan.model.cel.syntax import decode
-from bayplan.model.cel.values import CelError, Lazy
+from bayplan.model.cel.values import CelError, Declarations, Lazy
 
 # Upstream: apiserver/pkg/apis/cel/config.go (v1.36).
 BUDGET: Final = 10_000_000

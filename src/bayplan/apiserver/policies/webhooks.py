@@ -11,7 +11,6 @@ from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.client_configs import REVIEW_VERSIONS, check_client, check_review_versions
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
-from bayplan.apiserver.admitting.validation.names import subdomain_faults
 from bayplan.apiserver.policies.checking import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
@@ -20,6 +19,7 @@ from bayplan.apiserver.policies.checking import (
     check_rule,
 )
 from bayplan.apiserver.policies.expressions import Compiler, Declared
+from bayplan.model.dns_names import subdomain_faults
 from bayplan.model.names import label_key_faults
 
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")

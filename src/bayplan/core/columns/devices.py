@@ -3,7 +3,7 @@
 `Inventory` follows slices, claims and classes as they come and go. Devices of equal content share a content id, so
 that a selector is evaluated once for each distinct device and not for each device. Which claim holds a device is kept
 by device; `changes_since` says which pools have to be looked at again. What devices a claim gets is not decided here,
-nor which slices a node can see (`device_pools`).
+nor which slices a node can see (`plugins/device_pools.py`).
 """
 
 from __future__ import annotations
@@ -350,6 +350,33 @@ class Inventory:
                     self._extended[explicit] = device_class
                 self._extended[DEVICE_CLASS_PREFIX + device_class.metadata.name] = device_class
         return self._extended.get(resource_name)
+
+
+class SliceIndex:
+    """Slices by where they are to be looked for."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self.on_node: dict[str, list[ResourceSlice]] = {}
+        self.shared: list[ResourceSlice] = []
+        self.by_pool: dict[PoolId, list[ResourceSlice]] = {}
+        for resource_slice in inventory.slices.values():
+            spec = resource_slice.spec
+            if spec.node_name and not spec.shared_counters:
+                self.on_node.setdefault(spec.node_name, []).append(resource_slice)
+            else:
+                self.shared.append(resource_slice)
+            self.by_pool.setdefault(pool_id_of(resource_slice), []).append(resource_slice)
+
+
+def slice_index(inventory: Inventory) -> SliceIndex:
+    index: SliceIndex | None = inventory.remembered.get("slices")
+    if index is None:
+        index = inventory.remembered["slices"] = SliceIndex(inventory)
+    return index
+
+
+def pool_id_of(resource_slice: ResourceSlice) -> PoolId:
+    return PoolId(resource_slice.spec.driver, resource_slice.spec.pool.name)
 
 
 def _is_ruled(rule: DeviceTaintRule, spec: ResourceSliceSpec, device: Device) -> bool:

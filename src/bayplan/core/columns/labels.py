@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray, RowArray, row_array, row_mask, with_room
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, Item, RowArray, row_array, row_mask, with_room
 from bayplan.core.columns.vocabulary import Vocabulary
 
 #: More keys than these are seldom in use at the same time.
@@ -25,18 +27,6 @@ NO_LABELS: Mapping[str, str] = {}
 class LabelColumn:
     """The values of one label key."""
 
-    __slots__ = (
-        "_buffer",
-        "_domain_count",
-        "_existing",
-        "_places",
-        "_present",
-        "ids",
-        "is_followed",
-        "values",
-        "version",
-    )
-
     def __init__(self, values: Sequence[str | None]) -> None:
         """Of the nodes in order; None where a node lacks the key."""
         self.values: Vocabulary[str] = Vocabulary(blank="")
@@ -45,9 +35,7 @@ class LabelColumn:
         self.ids: IdArray = self._buffer[: len(values)]
         self.version = 0  # grows when any node's value changes
         self.is_followed = True  # False: it was dropped, and does not follow nodes from now on
-        self._present: tuple[int, BoolArray] | None = None
-        self._existing: tuple[int, BoolArray] | None = None
-        self._places: tuple[int, RowArray] | None = None
+        self._derived: dict[str, NDArray[Any]] = {}  # from the present values
         self._domain_count: tuple[int, RowArray, int] | None = None
 
     @property
@@ -61,28 +49,37 @@ class LabelColumn:
         held, self.ids[row] = int(self.ids[row]), ABSENT if value is None else self.values.take(value)
         if held != ABSENT:
             self.values.drop(held)
-        self.version += 1
+        self._changed()
 
     def shorten(self, count: int) -> None:
         """There are no rows from `count` on."""
         self.ids = self._buffer[:count]
+        self._changed()
+
+    def _changed(self) -> None:
         self.version += 1
+        self._derived.clear()
+
+    def _made_once(self, name: str, make: Callable[[], NDArray[Item]]) -> NDArray[Item]:
+        """Made anew after each change that somebody asks after."""
+        known = self._derived.get(name)
+        if known is None:
+            known = self._derived[name] = make()
+        return known
 
     @property
     def present(self) -> BoolArray:
         """(nodes,) which nodes have the key; read-only."""
-        if self._present is None or self._present[0] != self.version:
-            self._present = (self.version, self.ids != ABSENT)
-        return self._present[1]
+        return self._made_once("present", lambda: self.ids != ABSENT)
 
     @property
     def places(self) -> RowArray:
         """(nodes,) ids in which nodes without the key share that of the empty value, or `domains`; read-only."""
-        if self._places is None or self._places[0] != self.version:
-            empty = self.values.find("")
-            absent = self.domains if empty == ABSENT else empty
-            self._places = (self.version, np.where(self.ids == ABSENT, absent, self.ids.astype(np.intp)))
-        return self._places[1]
+        return self._made_once("places", self._places)
+
+    def _places(self) -> RowArray:
+        empty = self.values.find("")
+        return np.where(self.ids == ABSENT, self.domains if empty == ABSENT else empty, self.ids.astype(np.intp))
 
     def domain_count(self, rows: RowArray) -> int:
         """In how many `places` these nodes stand. Remembered for the rows asked about last, which stay as they are."""
@@ -95,9 +92,7 @@ class LabelColumn:
     @property
     def existing(self) -> BoolArray:
         """(domains + 1,) which values some node has now; the last entry answers for id -1. Read-only."""
-        if self._existing is None or self._existing[0] != self.version:
-            self._existing = (self.version, row_mask(row_array(self.ids[self.present]), self.domains + 1))
-        return self._existing[1]
+        return self._made_once("existing", lambda: row_mask(row_array(self.ids[self.present]), self.domains + 1))
 
     def where(self, accepts: Callable[[str], bool], *, absent: bool) -> BoolArray:
         """(nodes,) nodes whose value is accepted; nodes without the key count as `absent`.

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from bayplan.core.columns import IntArray, RowArray, row_array
-from bayplan.core.columns.loops import Rule
+from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DEFAULT_PREEMPTION, DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
@@ -35,8 +34,6 @@ from bayplan.core.framework.speed_hints import NodeGroups, OtherNodes, Signer, h
 from bayplan.core.framework.unprepared import UnpreparedFilter
 from bayplan.core.snapshot import View
 
-#: What a plugin says of one row.
-OneRow: TypeAlias = Callable[[State, View, int], int]
 #: What plugins look at in a pod, by one signature for each way of looking.
 Signature: TypeAlias = tuple[Hashable, ...]
 
@@ -54,8 +51,6 @@ class Scorer(NamedTuple):
     plugin: ScorePlugin
     prepare: Callable[[PodInfo, View, RowArray], State]
     weight: int
-    score_one: OneRow
-    rule: Callable[[State], Rule | None]
     stays_in_range: bool
 
 
@@ -112,20 +107,6 @@ class Profile:
     @cached_property
     def normalizers(self) -> dict[str, NormalizePlugin]:
         return {plugin.name: plugin for plugin in self.score if isinstance(plugin, NormalizePlugin)}
-
-    @cached_property
-    def one_row_filters(self) -> dict[str, OneRow]:
-        """What each filter says of a single row."""
-        return {plugin.name: hint(plugin, "filter_one") or _for_one_row(plugin.filter) for plugin in self.filter}
-
-    @cached_property
-    def one_row_scores(self) -> dict[str, OneRow]:
-        return {plugin.name: hint(plugin, "score_one") or _for_one_row(plugin.score) for plugin in self.score}
-
-    @cached_property
-    def compiled_filters(self) -> dict[str, Callable[[State], Rule | None]]:
-        """The rules of filters, as far as the compiled loops know them."""
-        return {plugin.name: hint(plugin, "filter_rule") or _has_no_rule for plugin in self.filter}
 
     @cached_property
     def local_filters(self) -> tuple[FilterPlugin, ...]:
@@ -208,8 +189,6 @@ class Profile:
             plugin,
             pre.pre_score if pre is not None else _as_it_is,
             self.weights[name],
-            self.one_row_scores[name],
-            hint(plugin, "score_rule") or _has_no_rule,
             stays_in_range=bool(hint(plugin, "stays_in_range")),
         )
 
@@ -285,11 +264,3 @@ def _looks_at_images(plugin: object) -> bool:
 def _as_it_is(pod: PodInfo, view: View, rows: RowArray) -> State:  # noqa: ARG001
     """What a plugin without PreScore gets."""
     return pod
-
-
-def _has_no_rule(state: State) -> Rule | None:  # noqa: ARG001
-    return None
-
-
-def _for_one_row(ask: Callable[[State, View, RowArray], IntArray]) -> OneRow:
-    return lambda state, view, row: ask(state, view, row_array([row])).item()

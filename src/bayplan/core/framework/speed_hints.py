@@ -78,12 +78,6 @@ class SpeedHints(Protocol):
     def concerns(self, pod: PodInfo) -> bool:
         """False: regardless of the cluster, PreFilter skips pods of this shape."""
 
-    def filter_one(self, state: State, view: View, row: int) -> int:
-        """The failure code that `filter` returns for this row, as a plain number. Asked where a node object changed."""
-
-    def score_one(self, state: State, view: View, row: int) -> int:
-        """The raw score that `score` returns for this row, of a plugin that does not read USAGE."""
-
     def filter_rule(self, state: State) -> Rule | None:
         """The rule of the compiled loops that rejects the same nodes as `filter`; None if none does for this state."""
 

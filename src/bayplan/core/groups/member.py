@@ -8,20 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from bayplan.core.columns import BoolArray, RowArray, row_array
+from bayplan.core.columns import BoolArray, RowArray
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.cycle import nominated_row
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
 from bayplan.core.diagnosis import NO_NODES, fit_error
-from bayplan.core.extending import add_extender_scores, ask_filters, filter_by_extenders
-from bayplan.core.filtering import (
-    Filtered,
-    PreFilterResult,
-    filter_nodes,
-    filter_states,
-    filter_with_nominated,
-    run_pre_filters,
-)
+from bayplan.core.extending import add_extender_scores, filter_by_extenders
+from bayplan.core.filtering import Filtered, PreFilterResult, filter_nodes, run_pre_filters
 from bayplan.core.framework.contract import SKIP, Skip, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError
@@ -86,8 +80,12 @@ class _Attempt:
         try:
             if (known := self._decided()) is not None:
                 return known
-            row = self.nominated_row()
-            tried = self._search() if row is None else self._found(row)
+            nominated = nominated_row(self.profile, self.member.info, self.view, self.among)
+            if nominated is None:
+                tried = self._search()
+            else:
+                row, self.pre = nominated
+                tried = self._found(row)
         except CycleError as error:
             tried = Tried(self.member, Code.ERROR, error.message)
         if self.pre is not None:
@@ -112,24 +110,6 @@ class _Attempt:
 
     def _found(self, row: int) -> Tried:
         return Tried(self.member, Code.SUCCESS, row=row, node=self.view.nodes.names[row])
-
-    def nominated_row(self) -> int | None:
-        """The node that the pod is nominated to, if it may go there and fits."""
-        view, pod = self.view, self.member.info
-        row = view.nodes.rows_by_name.get(pod.nominated_node_name) if pod.nominated_node_name else None
-        if row is None or not view.nodes.alive[row] or (self.among is not None and not self.among[row]):
-            return None
-        try:
-            self.pre = run_pre_filters(self.profile, pod, view)
-            if not self.pre.status.ok:
-                return None
-            states = filter_states(self.profile, pod, view, self.pre.states)
-            rows = row_array([row])
-            passed = filter_with_nominated(self.profile.filter, states, pod, view, rows).passed[0]
-            fits = passed and len(ask_filters(self.profile.extenders, pod, view, rows).rows)
-        except CycleError:
-            return None  # as upstream: all nodes are looked at instead
-        return row if fits else None
 
     def _search(self) -> Tried:
         """The best of all nodes in question. Raises CycleError."""
@@ -163,8 +143,3 @@ def try_member(
     With a decider, which knows other pods of the kind, this takes less time; which plugins skipped is not known then.
     """
     return _Attempt(profile, member, view, among, decider).run()
-
-
-def nominated_row(profile: Profile, member: Member, view: View) -> int | None:
-    """The node that the pod is nominated to, if it fits there: it is taken without looking at others."""
-    return _Attempt(profile, member, view, None).nominated_row()

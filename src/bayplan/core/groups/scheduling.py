@@ -21,13 +21,11 @@ from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.cycle import GroupAttempt, PodOutcome, attempt_group
 from bayplan.core.groups.member import Member
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor, Withheld
-from bayplan.core.preemption.loop_breaker import EvictedOwner
-from bayplan.core.preemption.prepare import CONDITION_REASON
+from bayplan.core.preemption.prepare import evict
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.queued_group import QueuedGroup
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.core.snapshot import View
-from bayplan.model.groups import PodGroup
 from bayplan.model.structs import replace
 
 #: Is given what came of an attempt on a group, and the view, before anything changes.
@@ -164,31 +162,14 @@ class GroupScheduling:
         preemption = attempt.preemption
         if preemption is None or preemption.status.code is not Code.SUCCESS or not preemption.evicted:
             return [], None
-        scheduler_name = queued_group.members[0].info.scheduler_name
-        evictions = [self._eviction(key, attempt.group, scheduler_name) for key in preemption.evicted]
-        first, pods = queued_group.members[0], self._cache.pods
+        first, view = queued_group.members[0], self._cache.view()
+        scheduler_name, rows = first.info.scheduler_name, view.pods.rows_by_key
+        whom, note = "a higher priority podgroup", f"Preempted by podgroup {attempt.group.metadata.uid} on node cluster"
+        evictions = [evict(view, rows[key], scheduler_name, whom, note) for key in preemption.evicted]
         owner = owner_of(first.pod.metadata)
         preemptor = Preemptor(first.key, first.info.uid, owner, queued_group.info.priority, queued_group.number)
-        victims = [
-            EvictedOwner(each.pod.partition("/")[0], each.uid, pods.owner(pods.rows_by_key[each.pod]))
-            for each in evictions
-            if not self._binding.is_waiting(each.pod) and not self._evictions.is_asked(each.uid)
-        ]
-        withheld = self._guard.ask(preemptor, victims, now)
+        withheld = self._guard.ask(preemptor, self._binding.news_among(evictions, self._evictions), now)
         return ([], withheld) if withheld is not None else (evictions, None)
-
-    def _eviction(self, key: str, group: PodGroup, scheduler_name: str) -> Evict:
-        pods, nodes = self._cache.pods, self._cache.nodes
-        row = pods.rows_by_key[key]
-        return Evict(
-            pod=key,
-            uid=pods.uids[row],
-            node=nodes.names[pods.cells.node_rows[row]],
-            condition_reason=CONDITION_REASON,
-            condition_message=f"{scheduler_name}: preempting to accommodate a higher priority podgroup",
-            note=f"Preempted by podgroup {group.metadata.uid} on node cluster",
-            scheduler_name=scheduler_name,
-        )
 
 
 def _outcome_of(attempt: GroupAttempt, *, is_preempting: bool) -> Outcome:

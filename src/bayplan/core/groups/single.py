@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.cycle import attempt, choice_of
+from bayplan.core.cycle import attempt, choice_of, nominated_row
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Fits
 from bayplan.core.failure_handling import SCHEDULER_ERROR, UNSCHEDULABLE
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.cycle import PodOutcome
-from bayplan.core.groups.member import Member, nominated_row
+from bayplan.core.groups.member import Member
 from bayplan.core.preemption.post_filter import PostFilterResult
 from bayplan.core.preemption.unit_search import UnitSearch, UnitsFound
 from bayplan.core.scoring import first_by_name
@@ -35,9 +35,9 @@ class PodAttempt:
 def attempt_pod(cache: Cache, profile: Profile, member: Member) -> PodAttempt:
     """Try the pod once, with preemption. The cache is afterwards as it was."""
     view = cache.view()
-    row = nominated_row(profile, member, view)
-    if row is not None:
-        return PodAttempt(PodOutcome(member, node=view.nodes.names[row]))
+    nominated = nominated_row(profile, member.info, view)
+    if nominated is not None:
+        return PodAttempt(PodOutcome(member, node=view.nodes.names[nominated[0]]))
     tried = attempt(profile, member.info, view, search=UnitSearch(cache, profile))
     if tried.error is not None:
         return PodAttempt(PodOutcome(member, reason=SCHEDULER_ERROR, message=tried.message, nominated=""))

@@ -13,9 +13,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from bayplan.core.columns import IntArray, RowArray, Rows
-from bayplan.core.columns.device_pools import PoolError, node_matches, visible_to
 from bayplan.core.columns.devices import FAILS, MATCHES, DeviceEntry
 from bayplan.core.framework.args import ResourceWeight
+from bayplan.core.plugins.device_pools import PoolError, node_matches, visible_to
 from bayplan.core.plugins.dynamic_resources.extended import may_be_backed
 from bayplan.core.plugins.dynamic_resources.requests import expressions_of
 from bayplan.core.snapshot import View

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, row_array
+from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads
@@ -44,9 +44,6 @@ class ImageLocality:
             return np.zeros(len(rows), dtype=np.int64)
         sums = image_sums(view.nodes, images)[rows]
         return scaled(sums, _earning_count(state.spec, view.objects.gates.release))
-
-    def score_one(self, state: PodInfo, view: View, row: int) -> int:
-        return self.score(state, view, row_array([row])).item() if held_images(state, view.nodes) else 0
 
 
 def held_images(pod: PodInfo, nodes: NodeTable) -> Mapping[str, int]:

@@ -1,9 +1,7 @@
 """Amounts of resources on many nodes, out of (nodes, resources) tables.
 
-After most decisions exactly one row has to be looked at again; plain ints are about ten times faster there than arrays
-of length one, so a rule either works for both (`Amounts`) or has a twin for one node, and tests compare the two. Rules
-change their own intermediate results in place (`+=`), never what they were given. Does not know what the amounts mean.
-Upstream: none, as it looks at one node at a time.
+Rules change their own intermediate results in place (`+=`), never what they were given. Does not know what the amounts
+mean. Upstream: none, as it looks at one node at a time.
 """
 
 from __future__ import annotations

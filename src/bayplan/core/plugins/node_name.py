@@ -41,9 +41,6 @@ class NodeName:
             return np.zeros(nodes.count, dtype=np.int64)[rows]
         return (~nodes.named((state.node_name,))[rows]).astype(np.int64)
 
-    def filter_one(self, state: PodInfo, view: View, row: int) -> int:
-        return int(bool(state.node_name) and view.nodes.names[row] != state.node_name)
-
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(REASON)
 

@@ -148,8 +148,6 @@ class NodeResourcesFit:
         return Ready(FitState(demands))
 
     def filter(self, state: FitState, view: View, rows: Rows) -> IntArray:
-        if not isinstance(rows, slice) and len(rows) == 1:
-            return np.array([self.filter_one(state, view, rows.item())], dtype=np.int64)
         if loops.compiled is not None:
             return _compiled_codes(loops.compiled, state, view, rows)
         nodes, usage = view.nodes, view.usage
@@ -159,7 +157,8 @@ class NodeResourcesFit:
             short = free_at(view, rows, demand.resource) < demand.amount
             if np.count_nonzero(short):
                 capacity = amounts_at(rows, demand.resource, nodes.allocatable)
-                failures: IntArray = shortage_codes(demand, short, capacity)
+                # What exceeds the whole node is always short.
+                failures: IntArray = short * demand.bit | (capacity < demand.amount) * UNRESOLVABLE_BIT
                 codes |= failures * (capacity > 0) if demand.may_be_devices else failures
         return codes
 
@@ -175,17 +174,6 @@ class NodeResourcesFit:
             )
             found = np.minimum(found, free // demand.amount)
         return np.maximum(found, 0)
-
-    def filter_one(self, state: FitState, view: View, row: int) -> int:
-        nodes, usage = view.nodes, view.usage
-        code = int(usage.pod_counts.item(row) >= nodes.allowed_pods.item(row))
-        for demand in state.demands:
-            capacity = nodes.allocatable.item(row, demand.resource)
-            if demand.may_be_devices and not capacity:
-                continue
-            if capacity - usage.requested.item(row, demand.resource) < demand.amount:
-                code |= shortage_codes(demand, True, capacity)
-        return code
 
     def explain_failure(self, state: FitState, view: View, code: int) -> Status:  # noqa: ARG002
         reasons = [insufficient(demand.name) for demand in self.unmet(state, code)]
@@ -314,11 +302,6 @@ def _compiled_codes(compiled: ModuleType, state: FitState, view: View, rows: Row
 def free_at(view: View, rows: Rows, resource: int) -> IntArray:
     """(rows,) what pods leave of a resource."""
     return amounts_at(rows, resource, view.nodes.allocatable) - amounts_at(rows, resource, view.usage.requested)
-
-
-def shortage_codes(demand: Demand, short: Amounts, capacity: Amounts) -> Amounts:
-    """The code of nodes that are short of one resource; what exceeds the whole node is always short."""
-    return short * demand.bit | (capacity < demand.amount) * UNRESOLVABLE_BIT
 
 
 def amounts_of(state: ScoreState, view: View, rows: Rows) -> tuple[list[IntArray], list[IntArray]]:

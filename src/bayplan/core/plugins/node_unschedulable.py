@@ -48,10 +48,6 @@ class NodeUnschedulable:
             return np.zeros(len(cordoned), dtype=np.int64)
         return cordoned.astype(np.int64)
 
-    def filter_one(self, state: PodInfo, view: View, row: int) -> int:
-        cordoned = view.nodes.unschedulable.item(row)
-        return int(cordoned and not any_tolerates(state.spec.tolerations, CORDON, compares=self._compares))
-
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(REASON)
 

@@ -54,10 +54,6 @@ class TaintToleration:
             lambda taints: int(count_untolerated(taints, tolerations, FORBIDDING, compares=self._compares) > 0),
         )
 
-    def filter_one(self, state: PodInfo, view: View, row: int) -> int:
-        taints = taints_of(view.nodes, row)
-        return int(count_untolerated(taints, state.spec.tolerations, FORBIDDING, compares=self._compares) > 0)
-
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(REASON)
 
@@ -69,9 +65,6 @@ class TaintToleration:
         return for_each_taint_set(
             view.nodes, rows, lambda taints: count_untolerated(taints, state, DISCOURAGING, compares=self._compares)
         )
-
-    def score_one(self, state: tuple[Toleration, ...], view: View, row: int) -> int:
-        return count_untolerated(taints_of(view.nodes, row), state, DISCOURAGING, compares=self._compares)
 
     def normalize(self, state: object, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
         return default_normalize(scores, reverse=True)
@@ -99,8 +92,11 @@ def _is_closed(node: Node, tolerations: Collection[Toleration], compares: bool) 
 
 def for_each_taint_set(nodes: NodeTable, rows: Rows, judge: Callable[[TaintSet], int]) -> IntArray:
     """(rows,) what `judge` says of each node's taints; it is asked once for each distinct set."""
-    judgements = np.array([judge(taints) for taints in nodes.taint_sets.values], dtype=np.int64)
-    return judgements[nodes.taint_set_ids[rows]]
+    sets, ids = nodes.taint_sets.values, nodes.taint_set_ids[rows]
+    if len(ids) < len(sets):
+        return np.array([judge(sets[taint_set]) for taint_set in ids.tolist()], dtype=np.int64)
+    judgements = np.array([judge(taints) for taints in sets], dtype=np.int64)
+    return judgements[ids]
 
 
 def taints_of(nodes: NodeTable, row: int) -> TaintSet:

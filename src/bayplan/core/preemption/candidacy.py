@@ -2,8 +2,7 @@
 
 A dry run on a node looks at that node alone as long as only local filters are in play. After a preemption one node has
 changed, so one node is tried again; the choice is then made over the numbers kept for all nodes. The answers equal
-those of a full search. A node whose least important pod would already cost more than the best candidate's victims is
-not tried until that candidate is gone. Where other filters are in play, `foresight` makes the choice from what is kept
+those of a full search. Where other filters are in play, `foresight` makes the choice from what is kept
 here; for its sake nodes that pass the local filters are tried, too. The record of how answers came about is not kept:
 `search` makes it when somebody asks.
 """
@@ -27,7 +26,7 @@ from bayplan.core.preemption.candidates import (
     dry_run,
     expected_a_victim,
 )
-from bayplan.core.preemption.few_nodes import Demands, FewNodes, LeastImportant, StillFailing, demands_alone
+from bayplan.core.preemption.few_nodes import Demands, FewNodes, StillFailing, demands_alone
 from bayplan.core.preemption.potential import is_potential, potential_rows
 from bayplan.core.preemption.select import CRITERIA, criteria_of
 from bayplan.core.snapshot import View
@@ -37,18 +36,8 @@ SIGNS = np.array([[1 if lowest_wins else -1] for _, lowest_wins in CRITERIA])
 #: The value of a node that is no candidate: worse than any other.
 WORST = np.iinfo(np.int64).max
 
-#: What trying a node came to. Those that are PUT_OFF are tried once it may matter, and have values that are at least as
-#: good as theirs.
-NOT_TRIED, CANDIDATE, NO_PODS_BELOW, STILL_FAILING, UNHARMED, PUT_OFF = range(6)
-
-#: Fewer rows are tried at once: to put them off takes longer.
-PUT_OFF_MIN = 4
-
-#: Of more rows all are tried at once: to look at them one by one takes longer.
-PUT_OFF_MAX = 1_000
-
-#: After so many rounds of trying nodes that look cheapest, all that were put off are tried.
-ROUNDS_MAX = 8
+#: What trying a node came to.
+NOT_TRIED, CANDIDATE, NO_PODS_BELOW, STILL_FAILING, UNHARMED = range(5)
 
 
 class Candidacy(Follower):
@@ -95,7 +84,7 @@ class Candidacy(Follower):
 
     def _reconsider(self, row: int) -> None:
         """The choice has to be made again if the row has, or had, a part in it."""
-        if self._tied_rows is None or self.outcomes.item(row) not in (CANDIDATE, PUT_OFF):
+        if self._tied_rows is None or self.outcomes.item(row) != CANDIDATE:
             return
         if self._best is None or tuple(self.values[:, row].tolist()) <= self._best:
             self._tied_rows = None
@@ -110,7 +99,6 @@ class Candidacy(Follower):
         self._lasting[rows] = lasting
         if len(again):
             self._try_again(pod, view, filtered, again)
-            self.complete(pod)
             self._lasting[again[self.still_failing.codes[again] < 0]] = False  # errors, known to this outcome alone
         self._changed = row_array([])
 
@@ -123,117 +111,69 @@ class Candidacy(Follower):
         self.values[:, rows] = WORST
         self._tied_rows = self._failures = None
         self._view, self._filtered = view, filtered
-        potential = potential_rows(filtered, view, rows, or_passing=True)
-        if len(potential) <= PUT_OFF_MAX:
-            self._try_or_put_off(pod, potential.tolist())
-        else:
-            self._try(pod, potential)
+        self._try(pod, potential_rows(filtered, view, rows, or_passing=True))
 
     def _try_few_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: list[int]) -> None:
         """Try a few rows, if possible with plain numbers. Mostly no answer changes, and what follows from all stays."""
         before = [self._answer(row) for row in rows]
         for row in rows:
             self._reconsider(row)
-            if self.outcomes.item(row) in (CANDIDATE, PUT_OFF):
+            if self.outcomes.item(row) == CANDIDATE:
                 self.values[:, row] = WORST
             self.outcomes[row] = NOT_TRIED
         self._view, self._filtered = view, filtered
-        self._try_or_put_off(pod, [row for row in rows if is_potential(filtered, view, row, or_passing=True)])
+        self._try_few(pod, [row for row in rows if is_potential(filtered, view, row, or_passing=True)])
         for row in rows:
             self._reconsider(row)
         if [self._answer(row) for row in rows] != before:
             self._failures = None
 
-    def _try_or_put_off(self, pod: PodInfo, rows: list[int]) -> None:
+    def _try_few(self, pod: PodInfo, rows: list[int]) -> None:
         """Rows where victims would help, if there are any."""
         view, filtered = self._view, self._filtered
-        to_try: list[int] = []
-        for_plain_numbers: list[tuple[int, LeastImportant]] = []
         demands = None if len(view.nominated) else self._demands_of(filtered)
+        to_try: list[int] = []
         for row in rows:
-            least = self._few_nodes.least_important(view, row)
-            if least is None or least.priority >= pod.priority:
+            if not self._few_nodes.has_pods_below(view, row, pod.priority):
                 self.outcomes[row] = NO_PODS_BELOW
             elif demands is not None and _is_for_plain_numbers(view, filtered, demands, row):
-                for_plain_numbers.append((row, least))
+                self._try_numbers(pod, demands, row)
             else:
                 to_try.append(row)
-        if to_try:
-            self._try(pod, row_array(to_try))
-        now = []
-        for row, least in for_plain_numbers:
-            if self._is_to_be_put_off(least, len(for_plain_numbers)):
-                self.outcomes[row] = PUT_OFF
-                self.values[:, row] = least.values
-            else:
-                now.append(row)
-        self._try_numbers(pod, now)
-
-    def _is_to_be_put_off(self, least: LeastImportant, count: int) -> bool:
-        """Whether a row cannot be among the cheapest, or many have to be looked at for that."""
-        if self._tied_rows is None:
-            return count >= PUT_OFF_MIN
-        return self._best is not None and least.values > self._best
+        self._try(pod, row_array(to_try))
 
     def _demands_of(self, filtered: Filtered) -> Demands | None:
         if filtered.states is not self._demanding:
             self._demanding, self._demands = filtered.states, demands_alone(filtered)
         return self._demands
 
-    def complete(self, pod: PodInfo) -> None:
-        """Try all rows that were put off."""
-        self._try_put_off(pod, (self.outcomes == PUT_OFF).nonzero()[0])
-
-    def _try_put_off(self, pod: PodInfo, rows: RowArray) -> None:
-        if len(rows) <= FEW_ROWS:
-            self._try_numbers(pod, rows.tolist())
-            return
-        self.values[:, rows] = WORST
-        self._try(pod, rows)
-
-    def _try_numbers(self, pod: PodInfo, rows: list[int]) -> None:
-        """Try rows with plain numbers."""
-        demands = self._demands
-        for row in rows:
-            assert demands is not None, "plain numbers apply"
-            tried = self._few_nodes.try_node(self._view, demands, row, pod.priority)
-            self.values[:, row] = WORST
-            if isinstance(tried, StillFailing):
-                self.outcomes[row] = STILL_FAILING
-                self.still_failing.rejected_by[row] = demands.position
-                self.still_failing.codes[row] = tried.code
-            elif tried.victims:
-                self.outcomes[row] = CANDIDATE
-                self.values[:, row] = tried.values
-                self.values[:, row] *= SIGNS[:, 0]
-                self._victims[row] = row_array(tried.victims)
-            else:
-                self.outcomes[row] = UNHARMED
+    def _try_numbers(self, pod: PodInfo, demands: Demands, row: int) -> None:
+        """Try a row with plain numbers."""
+        tried = self._few_nodes.try_node(self._view, demands, row, pod.priority)
+        if isinstance(tried, StillFailing):
+            self.outcomes[row] = STILL_FAILING
+            self.still_failing.rejected_by[row] = demands.position
+            self.still_failing.codes[row] = tried.code
+        elif tried.victims:
+            self.outcomes[row] = CANDIDATE
+            self.values[:, row] = tried.values
+            self.values[:, row] *= SIGNS[:, 0]
+            self._victims[row] = row_array(tried.victims)
+        else:
+            self.outcomes[row] = UNHARMED
 
     def _answer(self, row: int) -> tuple[int, int, int]:
         """What failures are counted from."""
         failing = self.still_failing
         return self.outcomes.item(row), failing.rejected_by.item(row), failing.codes.item(row)
 
-    def choose(self, pod: PodInfo) -> None:
-        """Find the cheapest rows. Of those that were put off, only such are tried that look as cheap as any."""
-        tries = 0
-        while self._tied_rows is None:
-            rows = ((self.outcomes == CANDIDATE) | (self.outcomes == PUT_OFF)).nonzero()[0]
-            found = cheapest(rows, self.values, others_are_worst=True)
-            looks_cheap = found[self.outcomes[found] == PUT_OFF]
-            if not len(looks_cheap):
-                self._tied_rows = found
-                self._best = tuple(self.values[:, found[0]].tolist()) if len(found) else None
-            elif tries < ROUNDS_MAX:
-                self._try_put_off(pod, looks_cheap)
-                tries += 1
-            else:
-                self.complete(pod)
-
     @property
     def tied_rows(self) -> RowArray:
-        assert self._tied_rows is not None, "they were chosen"
+        """The cheapest candidates."""
+        if self._tied_rows is None:
+            found = cheapest((self.outcomes == CANDIDATE).nonzero()[0], self.values, others_are_worst=True)
+            self._tied_rows = found
+            self._best = tuple(self.values[:, found[0]].tolist()) if len(found) else None
         return self._tied_rows
 
     def share_errors(self, filtered: Filtered) -> None:

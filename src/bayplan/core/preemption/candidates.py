@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, row_array, row_mask
+from bayplan.core.columns import BoolArray, IntArray, RowArray, row_array, row_mask
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import distinct_verdicts
 from bayplan.core.filtering import Filtered, Verdicts, WhatIfWorlds, nominated_pods, take_failures
@@ -37,7 +37,7 @@ class Potential:
 
     def nodes(self) -> RowArray:
         """The nodes that have any, in row order."""
-        nodes: RowArray = self.node_rows[self.node_starts == every_row(len(self.node_starts))]
+        nodes: RowArray = self.node_rows[self.node_starts == np.arange(len(self.node_starts))]
         return nodes
 
     def broken_budgets(self) -> dict[int, list[str]]:

@@ -46,8 +46,8 @@ class EvictionBudget:
         self._turns[turn.preemptor] = turn
         insort(self._waiting, turn)
 
-    def is_news(self, now: int) -> bool:
-        """Whether it is worth saying that somebody waits: once a minute."""
+    def mark_reported(self, now: int) -> bool:
+        """Note that it is said that somebody waits; False if that was said within the last minute."""
         if now < self._news_at:
             return False
         self._news_at = now + MINUTE

@@ -57,21 +57,12 @@ class StillFailing(NamedTuple):
     code: int  # of the filter
 
 
-class LeastImportant(NamedTuple):
-    """The pod of a node that is the cheapest to evict: no victims can cost less than this one alone would."""
-
-    version: int  # of the row
-    priority: int
-    values: tuple[int, ...]  # (criteria,) lowest is best
-
-
 class FewNodes:
     """Tries nodes one by one. What is known of the pods of a node serves all preemptors."""
 
     def __init__(self) -> None:
         self._budgets_version = -1
         self._residents: dict[int, Residents] = {}  # by node row
-        self._least_important: dict[int, LeastImportant] = {}  # by node row
 
     def try_node(self, view: View, demands: Demands, row: int, priority: int) -> TriedNode | StillFailing:
         """What has to go from a node for a preemptor of this priority."""
@@ -84,25 +75,16 @@ class FewNodes:
             return StillFailing(room.code())
         violating = self._violating(view, residents, below)
         spared_first = sorted(below, key=lambda at: at not in violating) if violating else below
-        victims = [at for at in spared_first if not room.holds(residents.requests[at])]
+        victims = [at for at in spared_first if not room.take_back(residents.requests[at])]
         if not victims:
             return TriedNode([])
         rows = _by_importance(view, [residents.rows[at] for at in victims])
         return TriedNode(rows, _values(view, rows, sum(at in violating for at in victims)))
 
-    def least_important(self, view: View, row: int) -> LeastImportant | None:
-        """The node's pod of the lowest priority, of several the one that started last; None: it has no pods."""
-        known = self._least_important.get(row)
-        if known is not None and known.version == view.nodes.versions[row]:
-            return known
-        on_node = view.nodes.pod_rows[row]
-        if not on_node:
-            return None
-        priorities, started_at = view.pods.cells.priorities, view.pods.cells.started_at
-        priority, last_start = min([(priorities[pod], -started_at[pod]) for pod in on_node])
-        values = 0, priority, priority + PRIORITY_OFFSET, 1, last_start
-        found = self._least_important[row] = LeastImportant(view.nodes.versions[row], priority, values)
-        return found
+    def has_pods_below(self, view: View, row: int, priority: int) -> bool:
+        """Whether there is a pod of a lower priority on the node."""
+        priorities = view.pods.cells.priorities
+        return any(priorities[pod] < priority for pod in view.nodes.pod_rows[row])
 
     def _residents_of(self, view: View, row: int) -> Residents:
         if self._budgets_version != view.objects.budgets_version:
@@ -211,8 +193,8 @@ class _Room:
                 code |= bit
         return code
 
-    def holds(self, requests: list[int]) -> bool:
-        """Puts a pod back that takes this much, if the preemptor then still fits."""
+    def take_back(self, requests: list[int]) -> bool:
+        """Put a pod back that takes this much, if the preemptor then still fits."""
         if self._places < 1:
             return False
         left = [spare - requests[column] for spare, column in zip(self._spare, self._columns, strict=True)]

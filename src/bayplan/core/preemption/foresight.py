@@ -75,7 +75,6 @@ class Foreseen:
         self._kept = self._tried = kept  # until nodes have to be tried
         self._pod, self._view = pod, view
         self._outlook = outlook = self._look_ahead(pod.priority, view)
-        kept.complete(pod)
         kept.share_errors(self.filtered)
         potential = potential_rows(self.filtered, view)
         outcomes, ahead = kept.outcomes[potential], outlook.rejected_by[potential]

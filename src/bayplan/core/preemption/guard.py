@@ -112,7 +112,7 @@ class PreemptionGuard:
     def _loop(self, preemptor: Preemptor, victims: list[EvictedOwner], now: int) -> Withheld | None:
         if self._breaker is None:
             return None
-        pair, is_new = self._breaker.paused(preemptor.owner, victims, now)
+        pair, is_new = self._breaker.pause_if_looping(preemptor.owner, victims, now)
         if pair is None:
             return None
         self._waiting[preemptor.key] = pair
@@ -137,7 +137,7 @@ class PreemptionGuard:
             budget.wait(turn)
             self._waiting[preemptor.key] = budget
             event = _event(preemptor, "EvictionBudgetExhausted", f"Preemption has to wait: {limit}")
-            return Withheld(_withheld(f"{limit}."), (event,) if budget.is_news(now) else ())
+            return Withheld(_withheld(f"{limit}."), (event,) if budget.mark_reported(now) else ())
         return None
 
     def _budgets_of(self, victims: list[EvictedOwner]) -> list[tuple[str, EvictionBudget, int]]:

@@ -81,7 +81,7 @@ class LoopBreaker:
     def gone(self, uid: str) -> None:
         self._appeared_at.pop(uid, None)
 
-    def paused(self, preemptor_owner: str, victims: list[EvictedOwner], now: int) -> tuple[Pair | None, bool]:
+    def pause_if_looping(self, preemptor_owner: str, victims: list[EvictedOwner], now: int) -> tuple[Pair | None, bool]:
         """The pair that forbids these evictions, if one does, and whether it was paused only now."""
         self._forget_old(now)
         for victim in victims:

@@ -21,7 +21,9 @@ def prepare(pod: PodInfo, view: View, node_row: int, victim_rows: RowArray) -> l
     nomination goes out with its condition.
     """
     node = view.nodes.names[node_row]
-    evictions = [_evict(pod, view, node, int(row)) for row in victim_rows if not view.pods.terminating[row]]
+    whom, note = "a higher priority pod", f"Preempted by pod {pod.uid} on node {node}"
+    rows = [int(row) for row in victim_rows if not view.pods.terminating[row]]
+    evictions = [evict(view, row, pod.scheduler_name, whom, note) for row in rows]
     overtakes = [ClearNomination(key, node) for key in overtaken(pod, view, node)] if evictions else []
     return [*overtakes, *evictions]
 
@@ -58,13 +60,15 @@ def overtaken(pod: PodInfo, view: View, node: str) -> list[str]:
     return [view.pods.keys[row] for row in view.nominated.get(node, ()) if view.pods.priorities[row] < pod.priority]
 
 
-def _evict(pod: PodInfo, view: View, node: str, victim_row: int) -> Evict:
+def evict(view: View, victim_row: int, scheduler_name: str, whom: str, note: str) -> Evict:
+    """Have the pod evicted to accommodate `whom`."""
+    pods = view.pods
     return Evict(
-        pod=view.pods.keys[victim_row],
-        uid=view.pods.uids[victim_row],
-        node=node,
+        pod=pods.keys[victim_row],
+        uid=pods.uids[victim_row],
+        node=view.nodes.names[pods.node_rows.item(victim_row)],
         condition_reason=CONDITION_REASON,
-        condition_message=f"{pod.scheduler_name}: preempting to accommodate a higher priority pod",
-        note=f"Preempted by pod {pod.uid} on node {node}",
-        scheduler_name=pod.scheduler_name,
+        condition_message=f"{scheduler_name}: preempting to accommodate {whom}",
+        note=note,
+        scheduler_name=scheduler_name,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, every_row
+from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.preemption.candidates import Candidates
 from bayplan.core.snapshot import View
 
@@ -48,7 +48,7 @@ class Selection:
 
 
 def select(candidates: Candidates, view: View) -> Selection:
-    left = every_row(len(candidates.rows))
+    left = np.arange(len(candidates.rows))
     steps: list[CriterionStep] = []
     if len(left) > 1:
         for (criterion, lowest_wins), values in zip(CRITERIA, criteria_of(candidates, view), strict=True):

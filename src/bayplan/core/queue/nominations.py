@@ -8,7 +8,7 @@ Upstream: backend/queue/nominator.go (v1.36).
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.queue.queued_pod import identity_of
@@ -23,45 +23,48 @@ class Mirror(Protocol):
     def remove_pod(self, key: str) -> None: ...
 
 
+class _Kept(NamedTuple):
+    """A node that is kept for a pod."""
+
+    node: str
+    pod: PodInfo
+    told: str  # the node that the pod's status named at the nomination
+
+
 class Nominations:
     """At most one node for each pod."""
 
     def __init__(self, mirror: Mirror | None = None) -> None:
         self._mirror = mirror
-        self._node_by_identity: dict[str, str] = {}
-        self._told_by_identity: dict[str, str] = {}  # the node that the pod's status named when that was set
-        self._pods_by_node: dict[str, dict[str, PodInfo]] = {}
+        self._kept: dict[str, _Kept] = {}  # by identity of the pod, in order of nomination
 
     def __len__(self) -> int:
-        return len(self._node_by_identity)
+        return len(self._kept)
 
     def keys(self) -> list[str]:
         """The pods that have a node kept for them."""
-        return [info.key for pods in self._pods_by_node.values() for info in pods.values()]
+        return [kept.pod.key for kept in self._kept.values()]
 
     def node_of(self, info: PodInfo) -> str:
         """The node kept for the pod, or ""."""
-        nodes = self._node_by_identity
-        return nodes.get(identity_of(info), "") if nodes else ""
+        kept = self._kept.get(identity_of(info)) if self._kept else None
+        return "" if kept is None else kept.node
 
     def on(self, node_name: str) -> tuple[PodInfo, ...]:
-        return tuple(self._pods_by_node.get(node_name, {}).values())
+        return tuple(kept.pod for kept in self._kept.values() if kept.node == node_name)
 
     def set(self, pod: Pod, info: PodInfo, node_name: str) -> None:
         """Keep that node, whatever the pod's status says; "" keeps none."""
         self.remove(info)
         if not node_name or info.node_name:
             return
-        identity = identity_of(info)
-        self._node_by_identity[identity] = node_name
-        self._told_by_identity[identity] = info.nominated_node_name
-        self._pods_by_node.setdefault(node_name, {})[identity] = info
+        self._kept[identity_of(info)] = _Kept(node_name, info, info.nominated_node_name)
         if self._mirror is not None:
             self._mirror.nominate(pod, node_name)
 
     def adopt(self, pod: Pod, info: PodInfo) -> None:
         """Keep the node that the pod's own status names, and no other."""
-        if info.nominated_node_name or self._node_by_identity:
+        if info.nominated_node_name or self._kept:
             self.set(pod, info, info.nominated_node_name)
 
     def confirm(self, pod: Pod, info: PodInfo) -> None:
@@ -70,9 +73,9 @@ class Nominations:
         Upstream believes the status, even if it is older than the nomination, which is then forgotten until a watch
         brings it back; meanwhile the preemptor may preempt again.
         """
-        identity = identity_of(info)
-        if self._told_by_identity.get(identity) == info.nominated_node_name:
-            self.set(pod, info, self._node_by_identity[identity])
+        kept = self._kept.get(identity_of(info))
+        if kept is not None and kept.told == info.nominated_node_name:
+            self.set(pod, info, kept.node)
         else:
             self.adopt(pod, info)
 
@@ -83,16 +86,9 @@ class Nominations:
 
     def remove(self, info: PodInfo) -> str:
         """End the pod's nomination; gives the node that was kept, or ""."""
-        if not self._node_by_identity:
+        kept = self._kept.pop(identity_of(info), None) if self._kept else None
+        if kept is None:
             return ""
-        identity = identity_of(info)
-        node_name = self._node_by_identity.pop(identity, "")
-        if node_name:
-            del self._told_by_identity[identity]
-            pods = self._pods_by_node[node_name]
-            del pods[identity]
-            if not pods:
-                del self._pods_by_node[node_name]
-            if self._mirror is not None:
-                self._mirror.remove_pod(info.key)
-        return node_name
+        if self._mirror is not None:
+            self._mirror.remove_pod(info.key)
+        return kept.node

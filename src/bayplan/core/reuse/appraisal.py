@@ -15,15 +15,12 @@ import numpy as np
 
 from bayplan.core import ranking
 from bayplan.core.columns import BoolArray, IntArray, RowArray, column_at, every_row, loops
-from bayplan.core.columns.loops import Outline, Step, outline_of
+from bayplan.core.columns.loops import Outline, Rule, Step, outline_of
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import Verdicts, is_what_if
-from bayplan.core.framework.contract import (
-    SKIP,
-    FilterPlugin,
-    State,
-)
+from bayplan.core.framework.contract import SKIP, FilterPlugin, State
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.speed_hints import hint
 from bayplan.core.reuse.node_board import NodeBoard, Plain, following_scorers, sum_of_scores
 from bayplan.core.snapshot import View
 
@@ -86,7 +83,7 @@ class Appraisal:
         ]
         self.sees_usage_alone = not any(is_what_if(type(each.plugin)) for each in self.moving)
         self._following = following_scorers(profile, pod, view)
-        self._steps = _steps_of(profile, self.moving, self._following)
+        self._steps = _steps_of(self.moving, self._following)
 
     def of_rows(self, view: View, node_board: NodeBoard, rows: RowArray) -> Appraised:
         """Rows may be given several times."""
@@ -193,17 +190,14 @@ def _applied(
     )
 
 
-def _steps_of(profile: Profile, moving: Sequence[Moving], following: Sequence[Plain]) -> tuple[Step, ...] | None:
+def _steps_of(moving: Sequence[Moving], following: Sequence[Plain]) -> tuple[Step, ...] | None:
     """What the compiled loops need to know; None if they do not know all of these rules."""
-    steps: list[Step] = []
-    for each in moving:
-        rule = profile.compiled_filters[each.plugin.name](each.state)
-        if rule is None:
-            return None
-        steps.append((rule.number, 0, rule.amounts))
-    for scorer, state in following:
-        rule = scorer.rule(state)
-        if rule is None:
-            return None
-        steps.append((rule.number, scorer.weight, rule.amounts))
-    return tuple(steps)
+    weighted = [(_rule_of(each.plugin, "filter_rule", each.state), 0) for each in moving]
+    weighted += [(_rule_of(scorer.plugin, "score_rule", state), scorer.weight) for scorer, state in following]
+    steps = tuple([(rule.number, weight, rule.amounts) for rule, weight in weighted if rule is not None])
+    return steps if len(steps) == len(weighted) else None
+
+
+def _rule_of(plugin: object, name: str, state: State) -> Rule | None:
+    ask = hint(plugin, name)
+    return None if ask is None else ask(state)

@@ -13,7 +13,7 @@ import numpy as np
 from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, lengthened, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import Diagnosis, diagnose
-from bayplan.core.filtering import PASSED, Filtered, PreFilterResult, Verdicts, run_filters
+from bayplan.core.filtering import PASSED, Filtered, PreFilterResult, Verdicts, run_filters, take_failures
 from bayplan.core.following import Follower
 from bayplan.core.framework.contract import SKIP, State
 from bayplan.core.framework.profile import Profile
@@ -60,9 +60,7 @@ class Board(Follower):
         self.verdicts = Verdicts(node_board.verdicts.rejected_by.copy(), node_board.verdicts.codes.copy())
         if self.passed_count < nodes.count:
             rejected = np.flatnonzero(~(self.passed | node_board.settled))
-            found = run_filters(profile.local_filters, self._moving_states, view, rejected)
-            self.verdicts.rejected_by[rejected] = found.rejected_by
-            self.verdicts.codes[rejected] = found.codes
+            self._take(rejected, self._judge(view, rejected))
         self._node_board_version = node_board.version
         self._ranking: Ranking | None = None
         self._scales: list[Scale] = []  # of the ranking
@@ -191,7 +189,7 @@ class Board(Follower):
         return order
 
     def order_with(self, more: IntArray, rows: RowArray) -> IntArray:
-        """(rows,) the same with something added to each, which is changed in place."""
+        """(rows,) what `order_among` says with `more` added, which is changed in place."""
         if rows is every_row(len(self._order)) and len(rows) == self.passed_count:
             more += self.ranking.values
         else:
@@ -207,16 +205,21 @@ class Board(Follower):
             self._feasible_rows = None
         self.version += verdicts_changed > 0
         if undecided:
-            self._take_rejected(view, rows[~(self.passed[rows] | self.node_board.settled[rows])])
+            rejected = rows[~(self.passed[rows] | self.node_board.settled[rows])]
+            self._take(rejected, self._judge(view, rejected))
 
     def _refresh_all(self, view: View, rows: RowArray) -> None:
         """The rows in one go, where plugins have to be asked."""
         order, _, _ = self._appraisal.of_rows(view, self.node_board, rows)
-        passed = order != NOT_FEASIBLE
-        settled = self.node_board.settled[rows]
-        self._take_passing(rows[passed & ~self.passed[rows]])
-        self._take(rows[settled], self.node_board.verdicts.at(rows[settled]))
-        self._take_rejected(view, rows[~(passed | settled)])
+        passed, found = order != NOT_FEASIBLE, self.node_board.verdicts.at(rows)
+        rejected = (~(passed | self.node_board.settled[rows])).nonzero()[0]
+        if len(rejected):
+            take_failures(found, rejected, self._judge(view, rows[rejected]))
+        self._take(rows, found)
+        if not np.array_equal(passed, self.passed[rows]):
+            self.passed[rows] = passed
+            self.passed_count = int(np.count_nonzero(self.passed))
+            self._feasible_rows = None
         self._put_all(rows, order)
 
     def _put_all(self, rows: RowArray, values: IntArray) -> None:
@@ -248,23 +251,12 @@ class Board(Follower):
         self._scales[position] = Scale(known.scaled, self.feasible_rows, RANKS)
         return self._scales[position].spans_same(known)
 
-    def _take_passing(self, rows: RowArray) -> None:
-        """These rows pass, and did not before."""
-        if len(rows):
-            self.verdicts.rejected_by[rows] = PASSED
-            self.verdicts.codes[rows] = 0
-            self.passed[rows] = True
-            self.passed_count = int(np.count_nonzero(self.passed))
-            self._feasible_rows = None
-            self.version += 1
-
-    def _take_rejected(self, view: View, rows: RowArray) -> None:
-        """These rows are rejected by what runs there."""
-        if len(rows):
-            self._take(rows, run_filters(self.profile.local_filters, self._moving_states, view, rows))
+    def _judge(self, view: View, rows: RowArray) -> Verdicts:
+        """What the filters that follow usage say of rows that node objects alone do not settle."""
+        return run_filters(self.profile.local_filters, self._moving_states, view, rows)
 
     def _take(self, rows: RowArray, found: Verdicts) -> None:
-        """These rows are not feasible."""
+        """Put verdicts where they belong."""
         known = self.verdicts
         self.version += not (
             np.array_equal(found.rejected_by, known.rejected_by[rows])
@@ -272,10 +264,6 @@ class Board(Follower):
         )
         known.rejected_by[rows] = found.rejected_by
         known.codes[rows] = found.codes
-        if np.count_nonzero(self.passed[rows]):
-            self.passed[rows] = False
-            self.passed_count = int(np.count_nonzero(self.passed))
-            self._feasible_rows = None
 
 
 def _at(rows: RowArray, order: IntArray) -> IntArray:

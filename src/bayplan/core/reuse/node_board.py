@@ -12,19 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, lengthened
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, lengthened, row_array
 from bayplan.core.columns.loops import Outline
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, run_filters
 from bayplan.core.following import Follower
-from bayplan.core.framework.contract import (
-    MAX_NODE_SCORE,
-    SKIP,
-    FilterPlugin,
-    Ready,
-    ScorePlugin,
-    State,
-)
+from bayplan.core.framework.contract import SKIP, FilterPlugin, Ready, ScorePlugin, State
 from bayplan.core.framework.profile import Profile, Scorer
 from bayplan.core.reuse.scales import Scaled, scaled_scores
 from bayplan.core.scoring import check_range, has_invalid
@@ -68,11 +61,7 @@ class NodeBoard(Follower):
         self._resources_version = nodes.resources.version
         self._read_ranks(view)
         self._images_at = (nodes.image_version, nodes.alive_count)
-        self._filters = [
-            (position, profile.one_row_filters[profile.local_filters[position].name], state)
-            for position, state in enumerate(states)
-            if state is not SKIP
-        ]
+        self._asked = [position for position, state in enumerate(states) if state is not SKIP]
         self.verdicts = run_filters(profile.local_filters, states, view, ALL_ROWS)
         #: What is rejected here stays so while nodes stay as they are.
         self.settled: BoolArray = (self.verdicts.rejected_by != PASSED) | ~nodes.alive
@@ -95,12 +84,11 @@ class NodeBoard(Follower):
         # A resource that no node had before may be one of those that count.
         if view.nodes.resources.version != self._resources_version:
             return False
-        changed = list(dict.fromkeys(rows.tolist()))
-        if not self._images_count_as_before(view, changed):
+        if not self._images_count_as_before(view, rows):
             return False
         if count > len(self.settled):
             self._lengthen(count)
-        for row in changed:
+        for row in dict.fromkeys(rows.tolist()):
             self._refresh_one(view, row)
         self._read_ranks(view)
         return True
@@ -109,7 +97,7 @@ class NodeBoard(Follower):
         self.name_ranks = view.nodes.name_ranks()
         self.ranks_version = view.nodes.ranks.version
 
-    def _images_count_as_before(self, view: View, changed: list[int]) -> bool:
+    def _images_count_as_before(self, view: View, changed: RowArray) -> bool:
         """Whether scores that depend on the images of all nodes are what they were, but for those of changed nodes."""
         nodes, profile = view.nodes, self.profile
         images_at = (nodes.image_version, nodes.alive_count)
@@ -121,7 +109,7 @@ class NodeBoard(Follower):
             self._images_at = images_at
             return True
         unchanged = ~self.settled
-        unchanged[[row for row in changed if row < len(unchanged)]] = False
+        unchanged[changed[changed < len(unchanged)]] = False
         rows = np.flatnonzero(unchanged)
         now = sum_of_scores(self._plain, view, rows, None)
         same = not np.count_nonzero(now) if self.lasting is None else np.array_equal(now, self.lasting[rows])
@@ -141,9 +129,9 @@ class NodeBoard(Follower):
 
     def _refresh_one(self, view: View, row: int) -> None:
         """New answers for a row whose node object changed, joined or left."""
-        rejected_by, code = PASSED, 0
-        for position, judge, state in self._filters:
-            code = judge(state, view, row)
+        one, rejected_by, code = row_array([row]), PASSED, 0
+        for position in self._asked:
+            code = self.profile.local_filters[position].filter(self.states[position], view, one).item()
             if code:
                 rejected_by = position
                 break
@@ -151,7 +139,7 @@ class NodeBoard(Follower):
         settled = rejected_by != PASSED or not view.nodes.alive[row]
         self.settled[row] = settled
         self.any_settled |= settled
-        lasting = 0 if settled else sum(weighted_one(entry, view, row) for entry in self._plain)
+        lasting = 0 if settled else sum_of_scores(self._plain, view, one, None).item()
         if lasting and self.lasting is None:
             self.lasting = np.zeros(len(self.settled), dtype=np.int64)
         if self.lasting is not None:
@@ -220,8 +208,7 @@ def _lasting_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[P
         if normalizer is None:
             plain.append(Plain(profile.scorer(plugin), state))
         else:
-            every, one = every_row(view.nodes.count), profile.one_row_scores[plugin.name]
-            scaled.append(scaled_scores(plugin, normalizer, state, weight, one, view, every))
+            scaled.append(scaled_scores(plugin, normalizer, state, weight, view))
     return plain, scaled
 
 
@@ -253,11 +240,3 @@ def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray | None
         # What it says of other nodes nobody asked for.
         check_range(scorer.plugin.name, scores if passed is None else scores[passed])
     return scores * scorer.weight if scorer.weight != 1 else scores
-
-
-def weighted_one(entry: Plain, view: View, row: int) -> int:
-    scorer = entry.scorer
-    score = scorer.score_one(entry.state, view, row)
-    if not 0 <= score <= MAX_NODE_SCORE:
-        check_range(scorer.plugin.name, np.array([score]))
-    return scorer.weight * score

@@ -44,9 +44,7 @@ def preempt(
         local = Foreseen(board.filtered, none_passes, all_skip, view, nominated).filtered
 
     def search_locally(*_: object) -> Candidacy:
-        candidacy = _candidacy(board, few_nodes, pod, view, local)
-        candidacy.choose(pod)
-        return candidacy
+        return _candidacy(board, few_nodes, pod, view, local)
 
     if later_states is None:
         return _look_for_victims(board, pod, view, local, search_locally)

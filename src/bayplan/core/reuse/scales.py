@@ -11,13 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray
-from bayplan.core.framework.contract import (
-    NormalizePlugin,
-    ScorePlugin,
-    State,
-)
-from bayplan.core.framework.profile import OneRow
+from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, row_array
+from bayplan.core.framework.contract import NormalizePlugin, ScorePlugin, State
 from bayplan.core.scoring import check_range
 from bayplan.core.snapshot import View
 
@@ -33,7 +28,6 @@ class Scaled:
     normalizer: NormalizePlugin
     state: State
     weight: int
-    score_one: OneRow
     raw: IntArray  # (nodes,); empty where all nodes have the same
     uniform: int | None  # the raw score of every node where all are equal
     constant: int = 0  # the weighted score of every node then
@@ -56,7 +50,7 @@ class Scaled:
 
     def refresh_one(self, view: View, row: int) -> None:
         """The node object has changed."""
-        score = self.score_one(self.state, view, row)
+        score = self.plugin.score(self.state, view, row_array([row])).item()
         if self.uniform is not None:
             if score == self.uniform:
                 return
@@ -67,20 +61,16 @@ class Scaled:
         self.floor, self.ceiling = min(self.floor, score), max(self.ceiling, score)
 
 
-def scaled_scores(
-    plugin: ScorePlugin, normalizer: NormalizePlugin, state: State, weight: int, one: OneRow, view: View, rows: RowArray
-) -> Scaled:
-    """Scores of `rows`, which are all rows of the table."""
-    raw = plugin.score(state, view, rows)
+def scaled_scores(plugin: ScorePlugin, normalizer: NormalizePlugin, state: State, weight: int, view: View) -> Scaled:
+    """The scores of all nodes."""
+    raw = plugin.score(state, view, every_row(view.nodes.count))
     alive = np.flatnonzero(view.nodes.alive)
     of_alive = raw[alive]
     if not len(alive) or np.count_nonzero(of_alive == of_alive[0]) < len(alive):
-        return Scaled(plugin, normalizer, state, weight, one, raw, None, floor=int(raw.min()), ceiling=int(raw.max()))
+        return Scaled(plugin, normalizer, state, weight, raw, None, floor=int(raw.min()), ceiling=int(raw.max()))
     scores = normalizer.normalize(state, of_alive[:1], alive[:1])
     check_range(plugin.name, scores)
-    return Scaled(
-        plugin, normalizer, state, weight, one, raw[:0].copy(), of_alive.item(0), constant=weight * scores.item()
-    )
+    return Scaled(plugin, normalizer, state, weight, raw[:0].copy(), of_alive.item(0), constant=weight * scores.item())
 
 
 class Scale:

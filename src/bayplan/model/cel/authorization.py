@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from bayplan.model.cel.extensions import Declarations
 from bayplan.model.cel.operators import Function, no_such_overload
+from bayplan.model.cel.values import Declarations
 
 AUTHORIZER: Final = "kubernetes.authorization.Authorizer"
 RESOURCE_CHECK: Final = "kubernetes.authorization.ResourceCheck"

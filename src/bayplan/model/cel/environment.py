@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from bayplan.model.cel.extensions import Declarations, declarations
+from bayplan.model.cel import network
+from bayplan.model.cel.extensions import declarations
+from bayplan.model.cel.values import Declarations
 
 
 def new_environment(
@@ -41,6 +43,7 @@ def new_environment(
         )
         for name, overloads in (
             *declarations(types, quantity, semver),
+            *network.declarations(types),
             *(() if more is None else more(types)),
         )
         if name not in without

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from bayplan.model.cel.authorization import AUTHORIZATION
 from bayplan.model.cel.extensions import EXTENSIONS
 from bayplan.model.cel.library import STRING_FUNCTIONS, by_library
+from bayplan.model.cel.network import NETWORK
 from bayplan.model.cel.operators import OPERATORS
 from bayplan.model.cel.syntax import (
     Call,
@@ -39,7 +40,7 @@ from bayplan.model.cel.values import (
     Uint,
 )
 
-FUNCTIONS = {**OPERATORS, **EXTENSIONS, **AUTHORIZATION}
+FUNCTIONS = {**OPERATORS, **EXTENSIONS, **NETWORK, **AUTHORIZATION}
 
 COST_LIMIT = 1_000_000
 LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40

@@ -6,10 +6,10 @@ cel-go's sentence, in which the types are named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cmp_to_key
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 from bayplan.model.cel.library import by_library
 from bayplan.model.cel.operators import (
@@ -21,11 +21,8 @@ from bayplan.model.cel.operators import (
     equal,
     no_such_overload,
 )
-from bayplan.model.cel.values import NO_SUCH_OVERLOAD, CelError, Quantity, Semver
+from bayplan.model.cel.values import NO_SUCH_OVERLOAD, CelError, Declarations, Quantity, Semver
 from bayplan.model.quantity import INT64_MAX
-
-Declarations: TypeAlias = list[tuple[str, Sequence[tuple[bool, list[Any], Any]]]]
-"""Functions for the checker: name, then of each overload whether it is a member, the parameters and the result."""
 
 # ---------------------------------------------------------------- quantities and versions
 

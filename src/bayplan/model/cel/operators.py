@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from bayplan.model.cel.network_values import CidrValue, IpValue, NamedFormat, UrlValue
 from bayplan.model.cel.values import (
     NO_SUCH_OVERLOAD,
     NONE,
@@ -45,6 +46,10 @@ _TYPE_NAMES: tuple[tuple[type, str], ...] = (
     (dict, "map"),
     (Quantity, "kubernetes.Quantity"),
     (Semver, "kubernetes.Semver"),
+    (IpValue, "net.IP"),
+    (CidrValue, "net.CIDR"),
+    (UrlValue, "kubernetes.URL"),
+    (NamedFormat, "kubernetes.NamedFormat"),
     (OptionalValue, "optional_type"),
     (TypeValue, "type"),
 )
@@ -71,6 +76,10 @@ def equal(left: Any, right: Any) -> bool:
         if isinstance(left, Quantity) and isinstance(right, Quantity):
             return left == right
         raise CelError(NO_SUCH_OVERLOAD)
+    if isinstance(left, IpValue | CidrValue | UrlValue | NamedFormat):
+        if type(left) is not type(right):
+            raise CelError(NO_SUCH_OVERLOAD)
+        return bool(left == right)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(equal(a, b) for a, b in zip(left, right, strict=True))
     if isinstance(left, dict) and isinstance(right, dict):
@@ -224,6 +233,8 @@ def _to_string(value: Any) -> str:
         return f"{value:g}" if value == int(value) else repr(value)
     if isinstance(value, int):
         return str(int(value))
+    if isinstance(value, IpValue | CidrValue):
+        return str(value)
     raise no_such_overload("string", value)
 
 

@@ -7,12 +7,15 @@ what an expression fails with, in cel-go's words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from bayplan.model.quantity import parse_quantity
+
+Declarations: TypeAlias = list[tuple[str, Sequence[tuple[bool, list[Any], Any]]]]
+"""Functions for the checker: name, then of each overload whether it is a member, the parameters and the result."""
 
 
 class CelError(Exception):

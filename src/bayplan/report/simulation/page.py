@@ -19,6 +19,7 @@ from bayplan.report.durations import duration_text
 from bayplan.report.html_page import document
 from bayplan.report.markup import NOTHING, joined, tag
 from bayplan.report.simulation.chain_drawing import draw_chains
+from bayplan.report.simulation.group_figures import GROUPS_MAX, courses, group_rows, groups_over_time
 from bayplan.report.simulation.node_figures import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
 from bayplan.report.simulation.parts import ENDED_EARLY, POOL_COLUMNS, deadlock_text, fidelity_text, headline, pool_rows
 from bayplan.report.simulation.preemption_list import (
@@ -58,6 +59,7 @@ def run_page(run: Run) -> str:
     sections = [
         ("Utilization and queue over time", [_time_text(view), over_time(view)]),
         ("Waiting time by priority class", [waiting(view)]),
+        *([("Pod groups", [_groups(view)])] if run.groups else []),
         ("Nodes over time", [tag("p", _nodes_text(view)), nodes_over_time(view, len(records))]),
         ("Preemptors and victims", [who_evicted(view) if run.preemptions else None, _chains(view)]),
         ("Worst-hit workloads", [_workloads(view)]),
@@ -170,6 +172,21 @@ def _chains(view: SimulationView) -> Markup:
     drawn = draw_chains(shown, looks, {key: shortened(key, 27) for key in keys})
     legend = html_legend((look, name) for name, look in view.looks.items())
     return joined(tag("p", said), legend, tag("div", drawn, class_="scroll"))
+
+
+def _groups(view: SimulationView) -> Markup:
+    found = courses(view)
+    if not found:
+        return tag("p", "No pod belongs to one.")
+    drawn = found[:GROUPS_MAX]
+    said = (
+        "Each row is a group: gray while too few of its pods exist, amber while enough do and too few of them have a "
+        "node, green once its quorum has. A dot marks pods that were placed or preempted at once."
+    )
+    titles = ("group", "pods", "minCount", "on nodes at the end", "waited", "preempted", "within", "at the end")
+    table = html_table(titles, group_rows(view, drawn), titles[1:6])
+    more = and_more(len(found) - GROUPS_MAX, "group")
+    return joined(tag("p", said), groups_over_time(view, drawn), table, more)
 
 
 def _deadlocks(view: SimulationView) -> Markup:

@@ -219,15 +219,10 @@ def _of_answer(answer: Any, _: tuple[Any, ...]) -> Code:
 
 def _of_codes(plugin: Any, answer: Any, arguments: tuple[Any, ...]) -> Code:
     """Success if any node passes; else what the plugin says of the first."""
-    code = answer
-    if isinstance(answer, np.ndarray):
-        if np.count_nonzero(answer) < len(answer) or not len(answer):
-            return _SUCCESS
-        code = answer.item(0)
-    if not code:
+    if np.count_nonzero(answer) < len(answer) or not len(answer):
         return _SUCCESS
     state, view, _ = arguments
-    status: Status = plugin.explain_failure(state, view, code)
+    status: Status = plugin.explain_failure(state, view, answer.item(0))
     return status.code
 
 
@@ -236,11 +231,9 @@ _METHODS: dict[str, tuple[str, Callable[..., Callable[..., Any]], Callable[..., 
     "pre_enqueue": (PRE_ENQUEUE, _outside, _of_answer),
     "pre_filter": ("PreFilter", _preparing, _of_answer),
     "filter": ("Filter", _deciding, _of_codes),
-    "filter_one": ("Filter", _deciding, _of_codes),
     "post_filter": (POST_FILTER, _post_filtering, _of_answer),
     "pre_score": ("PreScore", _deciding, _of_answer),
     "score": ("Score", _deciding, _of_answer),
-    "score_one": ("Score", _deciding, _of_answer),
     "normalize": ("ScoreExtensionNormalize", _deciding, _of_answer),
     "reserve": ("Reserve", _deciding, _of_answer),
     "permit": ("Permit", _deciding, _of_answer),

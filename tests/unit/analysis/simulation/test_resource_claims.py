@@ -81,8 +81,10 @@ def test_two_devices_serve_five_pods_two_at_a_time(work: dict[str, Any]) -> None
     assert [round(seconds / 60) for seconds in waited] == [0, 0, 1, 1, 2]
 
 
-@pytest.mark.parametrize(("version", "finished"), [("1.36", 5), ("1.37", 0)])
-def test_a_rule_drives_pods_away_since_1_37(version: str, finished: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "finished", "evictions"), [("1.36", 5, {}), ("1.37", 0, {"device": 2})])
+def test_a_rule_drives_pods_away_since_1_37(
+    version: str, finished: int, evictions: dict[str, int], tmp_path: Path
+) -> None:
     rule = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "DeviceTaintRule",
@@ -93,4 +95,4 @@ def test_a_rule_drives_pods_away_since_1_37(version: str, finished: int, tmp_pat
     timeline = tmp_path / "timeline.yaml"
     timeline.write_text(yaml.safe_dump([{"at": "30s", "apply": rule}]))
     result = bayplan.simulate(start, timeline=timeline, until="10m", seed=3)
-    assert result.summary.pods.finished == finished
+    assert (result.summary.pods.finished, result.summary.evictions) == (finished, evictions)

@@ -89,7 +89,7 @@ def test_files_are_beside_the_sweep(folder: Path) -> None:
         ("base: {files: cluster.yaml}\naxes: {seeds: [1]}", r"axes\.seeds: no such axis; did you mean seed"),
         (
             "base: {files: cluster.yaml, kubernetesVersion: 3}\naxes: {seed: [1]}",
-            r"base\.kubernetesVersion: Kubernetes 3",
+            r"base\.kubernetesVersion: '3' is not a version of Kubernetes",
         ),
         ("base: {files: cluster.yaml}\naxes: {seed: [1]}\nmeasures: 3", "measures: expected a list"),
         (

@@ -40,6 +40,13 @@ def faults(schema: Part, value: Any, old: Any = UNSET) -> list[tuple[str, str]]:
         ({**INTEGER, "format": "int32"}, 2**31 - 1),
         ({**INTEGER, "minimum": 1, "maximum": 1}, 1),
         ({"type": "number", "multipleOf": 0.1}, 0.3),
+        ({**INTEGER, "minimum": 1, "exclusiveMinimum": True}, 2),
+        ({**INTEGER, "maximum": 1, "exclusiveMaximum": True}, 0),
+        ({**INTEGER, "format": "int32"}, -(2**31)),
+        ({**INTEGER, "format": "int64"}, 2**31),
+        ({"type": "array", "minItems": 1, "maxItems": 1}, [0]),
+        ({"type": "object", "minProperties": 1, "maxProperties": 1}, {"x": 1}),
+        ({**STRING, "enum": []}, "x"),
         ({**STRING, "enum": ["a", "b"]}, "b"),
         ({**INTEGER, "enum": [1, 2]}, 2),
         ({**STRING, "minLength": 2, "maxLength": 2}, "éé"),
@@ -99,6 +106,17 @@ def test_a_valid_value_has_no_faults(schema: Part, value: Any) -> None:
             1.5,
             "Invalid value: 1.5: spec.a in body should be less than 1",
         ),
+        (
+            {**INTEGER, "maximum": 1, "exclusiveMaximum": True},
+            1,
+            "Invalid value: 1: spec.a in body should be less than 1",
+        ),
+        (
+            {"type": "number", "minimum": 1},
+            0.5,
+            "Invalid value: 0.5: spec.a in body should be greater than or equal to 1",
+        ),
+        ({"enum": [1]}, True, 'Unsupported value: true: supported values: "1"'),
         ({**INTEGER, "multipleOf": 5}, 7, "Invalid value: 7: spec.a in body should be a multiple of 5"),
         ({"type": "array", "minItems": 1}, [], "Invalid value: 0: spec.a in body should have at least 1 items"),
         ({"type": "array", "maxItems": 1}, [1, 2], "Too many: 2: must have at most 1 item"),
@@ -219,3 +237,18 @@ def test_of_alternatives_the_closest_is_reported(schema: Part, value: Any, expec
 )
 def test_what_has_not_changed_is_not_judged_again(schema: Part, old: Any, new: Any, is_refused: bool) -> None:
     assert bool(faults(schema, new, old)) is is_refused
+
+
+def test_a_number_below_its_format_has_no_field_either() -> None:
+    [(field, _)] = faults({**INTEGER, "format": "int32"}, -(2**31) - 1)
+    assert field == "<nil>"
+
+
+@pytest.mark.parametrize("first_is_text", [True, False])
+def test_of_alternatives_the_one_that_came_furthest_is_shown(first_is_text: bool) -> None:
+    """Numbers count for it, texts do not; of equal ones the first is shown."""
+    text = {"properties": {"x": {**STRING, "maxLength": 0}}}
+    number = {"properties": {"n": {**INTEGER, "maximum": 0}}}
+    alternatives = [text, number] if first_is_text else [number, text]
+    for kind in ("anyOf", "oneOf"):
+        assert [field for field, _ in faults({kind: alternatives}, {"x": "s", "n": 1})] == ["<nil>", "spec.a.n"]

@@ -202,7 +202,8 @@ def test_rows_may_be_given_in_any_way() -> None:
         ):
             assert part.dtype == np.int64
             assert part.tolist() == whole[picked].tolist()
-    assert [plugin.filter_one(wanted, view, row) for row in range(5)] == codes.tolist()
+    one_by_one = [plugin.filter(wanted, view, np.array([row])).item() for row in range(5)]
+    assert one_by_one == codes.tolist()
 
 
 # ---------------------------------------------------------------- scores

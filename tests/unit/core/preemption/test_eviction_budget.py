@@ -73,7 +73,7 @@ def test_who_is_gone_holds_nobody_up() -> None:
 
 def test_that_somebody_waits_is_news_once_a_minute() -> None:
     budget = EvictionBudget(1)
-    assert [budget.is_news(second * SECOND) for second in (1, 2, 60, 61, 62)] == [True, False, False, True, False]
+    assert [budget.mark_reported(second * SECOND) for second in (1, 2, 60, 61, 62)] == [True, False, False, True, False]
 
 
 @given(

@@ -27,7 +27,7 @@ class Clock:
         self.number = 0
 
     def is_paused(self, preemptor: str = URGENT, owner: str = LOW) -> bool:
-        return self.breaker.paused(preemptor, [victim(self.number, owner)], self.now)[0] is not None
+        return self.breaker.pause_if_looping(preemptor, [victim(self.number, owner)], self.now)[0] is not None
 
     def evict_and_recreate(self, preemptor: str = URGENT, owner: str = LOW) -> None:
         self.breaker.note(preemptor, [victim(self.number, owner)], self.now)
@@ -52,7 +52,7 @@ def test_a_loop_is_paused_after_its_rounds() -> None:
 def test_a_thousand_pods_that_were_there_are_one_round() -> None:
     breaker = LoopBreaker(rounds=1)
     for second in range(1000):
-        assert breaker.paused(URGENT, [victim(second)], second * SECOND) == (None, False)
+        assert breaker.pause_if_looping(URGENT, [victim(second)], second * SECOND) == (None, False)
         breaker.note(URGENT, [victim(second)], second * SECOND)
 
 
@@ -63,7 +63,7 @@ def test_pods_that_appear_in_a_round_belong_to_the_next() -> None:
     for number in range(1, 9):
         breaker.appeared(f"uid-{number}", LOW, number * SECOND)
     for number in range(1, 9):
-        assert breaker.paused(URGENT, [victim(number)], 60 * SECOND) == (None, False)
+        assert breaker.pause_if_looping(URGENT, [victim(number)], 60 * SECOND) == (None, False)
         breaker.note(URGENT, [victim(number)], 60 * SECOND)
 
 
@@ -71,7 +71,7 @@ def test_each_pause_is_twice_as_long_and_one_more_round_follows() -> None:
     clock, pauses = Clock(rounds=2), list[int]()
     clock.rounds_until_paused()
     for _ in range(9):
-        pair, is_new = clock.breaker.paused(URGENT, [victim(clock.number)], clock.now)
+        pair, is_new = clock.breaker.pause_if_looping(URGENT, [victim(clock.number)], clock.now)
         assert pair is not None
         assert not is_new, "it was paused before"
         pauses.append(pair.paused_until - clock.now)
@@ -109,6 +109,8 @@ def test_a_quiet_pair_is_forgotten() -> None:
 def test_one_paused_pair_among_the_victims_is_enough() -> None:
     clock = Clock(rounds=1)
     clock.rounds_until_paused()
-    pair, is_new = clock.breaker.paused(URGENT, [victim(77, "Pod default/x"), victim(clock.number)], clock.now)
+    pair, is_new = clock.breaker.pause_if_looping(
+        URGENT, [victim(77, "Pod default/x"), victim(clock.number)], clock.now
+    )
     assert pair is not None
     assert (pair.preemptor_owner, pair.victim_owner, is_new) == (URGENT, LOW, False)

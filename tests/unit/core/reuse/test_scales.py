@@ -30,7 +30,7 @@ def scaled(raw: list[int]) -> Scaled:
     plugin: Any = Between()
     numbers = np.array(raw, dtype=np.int64)
     ends = {"floor": min(raw), "ceiling": max(raw)}
-    return Scaled(plugin, plugin, None, 2, lambda *_: 0, numbers, None, **ends)
+    return Scaled(plugin, plugin, None, 2, numbers, None, **ends)
 
 
 def scale_of(raw: list[int], passed: list[bool]) -> tuple[Scale, Any]:

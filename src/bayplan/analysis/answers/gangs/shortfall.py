@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bayplan.analysis.causes import Cause, causes_of
+from bayplan.analysis.shortage import short_rows
 from bayplan.core.columns import ABSENT, BoolArray, RowArray, row_mask
 from bayplan.core.columns.shapes import PodShape
 from bayplan.core.cycle import Attempt
@@ -57,6 +58,7 @@ class UnfitMember:
     message: str
     causes: tuple[Cause, ...] = ()
     nodes: tuple[tuple[str, Plain], ...] = ()  # what each node was rejected for
+    short: frozenset[str] = frozenset()  # resources of which some node has too little
     lacks: tuple[ResourceLack, ...] = ()
 
     def to_dict(self) -> Plain:
@@ -172,8 +174,9 @@ def _unfit(profile: Profile, member: Member, view: View, among: BoolArray | None
     except CycleError:
         return UnfitMember(member.key, message)
     attempt = Attempt(member.info, pre, filtered, message=fit_error(filtered, view, "", among))
-    causes = causes_of(Explanation(attempt, view, SUCCESS), among)
-    return UnfitMember(member.key, message, tuple(causes), tuple(_verdicts(filtered, view, among)))
+    explanation = Explanation(attempt, view, SUCCESS)
+    causes, short = causes_of(explanation, among), frozenset(short_rows(explanation))
+    return UnfitMember(member.key, message, tuple(causes), tuple(_verdicts(filtered, view, among)), short)
 
 
 def _verdicts(filtered: Filtered, view: View, among: BoolArray | None) -> list[tuple[str, Plain]]:
@@ -187,11 +190,10 @@ def _verdicts(filtered: Filtered, view: View, among: BoolArray | None) -> list[t
 def _lacks(view: View, among: BoolArray | None, missing: Sequence[Member], unfit: UnfitMember) -> list[ResourceLack]:
     """Of each resource that some node has too little of: how much is asked for, and how much is free."""
     rows = (view.nodes.alive if among is None else view.nodes.alive & among).nonzero()[0]
-    short = {reason.removeprefix("Insufficient ") for cause in unfit.causes for reason in cause.reasons}
     lacks = []
     for resource in missing[0].info.shape.requests.asked:
         column = view.nodes.resources.find(resource)
-        if resource not in short or column == ABSENT or not len(rows):
+        if resource not in unfit.short or column == ABSENT or not len(rows):
             continue
         free = (view.nodes.allocatable[rows, column] - view.usage.requested[rows, column]).clip(0)
         asked = sum(member.info.shape.requests.asked.get(resource, 0) for member in missing)

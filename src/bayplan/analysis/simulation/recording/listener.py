@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from bayplan.analysis.simulation.recording.group_ledger import GroupLedger
 from bayplan.analysis.simulation.recording.pod_ledger import NodeLedger, PodLedger
 from bayplan.analysis.simulation.recording.series import Sampler
 from bayplan.model.cluster import PriorityClass
@@ -18,11 +19,14 @@ class Listener:
     """A controller that only listens."""
 
     name: ClassVar[str] = "listener"
-    watches: ClassVar[frozenset[str]] = frozenset({"Node", "NodePool", "Pod", "PriorityClass", "ReplicaSet"})
+    watches: ClassVar[frozenset[str]] = frozenset(
+        {"Node", "NodePool", "Pod", "PodGroup", "PriorityClass", "ReplicaSet"}
+    )
 
     def __init__(self, sampler: Sampler, started_at: int, step_ns: int) -> None:
         self.pods = PodLedger(started_at)
         self.nodes = NodeLedger(started_at)
+        self.groups = GroupLedger(started_at)
         self.sampler = sampler
         self.classes: dict[str, int] = {}
         self._started_at = started_at
@@ -35,6 +39,8 @@ class Listener:
             self.pods.observe(change)
         elif kind in ("Node", "NodePool"):
             self.nodes.observe(change)
+        elif kind == "PodGroup":
+            self.groups.observe(change)
         elif isinstance(change.new, PriorityClass):
             self.classes[change.new.metadata.name] = change.new.value
 

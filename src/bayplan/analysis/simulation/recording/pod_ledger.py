@@ -10,6 +10,7 @@ from collections import defaultdict
 
 from bayplan.analysis.simulation.results.run_format import End, EvictionCause, NodeRow, PodRow
 from bayplan.controllers.budgets.evicting import EVICTION_REASON
+from bayplan.controllers.device_taint_eviction import DELETED_BY_TAINT
 from bayplan.controllers.ownership import controller_reference, deployment_behind
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
 from bayplan.core.feature_gates import DEFAULT_GATES
@@ -18,7 +19,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.node_pools import POOL_LABEL, NodePool
-from bayplan.model.pod import Pod
+from bayplan.model.pod import Pod, group_key
 from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import Deployment, ReplicaSet
@@ -32,6 +33,7 @@ _CAUSES = {
     "DeletionByPodGC": EvictionCause.NODE,
     "TerminationByKubelet": EvictionCause.NODE,
     EVICTION_REASON: EvictionCause.DRAIN,
+    DELETED_BY_TAINT: EvictionCause.DEVICE,
 }
 _ENDS_BY_PHASE = {"Succeeded": End.FINISHED, "Failed": End.FAILED}
 
@@ -105,6 +107,7 @@ class PodLedger:
             end=_ENDS_BY_PHASE.get(phase, end),
             # Nobody knows how long a pod waited that was bound before the run began.
             waiting=0.0 if node and at else None,
+            group=group_key(pod) or None,
             cpu=asked.get(CPU_NAME, 0),
             memory=asked.get(MEMORY_NAME, 0),
         )

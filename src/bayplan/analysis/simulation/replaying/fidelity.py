@@ -69,7 +69,7 @@ def _matched(recorded: Sequence[PodRow], run: Sequence[PodRow]) -> Iterator[_Pai
 
 
 def _exchanged(batch: Sequence[_Pair]) -> Iterator[_Pair]:
-    """The same pods in other pairs: those on the same node first, the earlier with the earlier."""
+    """Other pairs of the batch's pods: those on the same node first, the earlier with the earlier."""
     waiting: defaultdict[str | None, deque[PodRow]] = defaultdict(deque)
     for _, now in sorted(batch, key=lambda pair: _order(pair[1])):
         waiting[now.node].append(now)

@@ -19,6 +19,6 @@ METADATA_KEY = b"bayplan"
 
 
 def arrow_tables(tables: Mapping[str, Columns], about: Mapping[str, Any]) -> dict[str, Any]:
-    """The same tables as `pyarrow.Table`s; `about` is stored in the metadata of each."""
+    """The tables as `pyarrow.Table`s; `about` is stored in the metadata of each."""
     metadata = {METADATA_KEY: msgspec.json.encode(about)}
     return {name: arrow_table(columns, metadata) for name, columns in tables.items()}

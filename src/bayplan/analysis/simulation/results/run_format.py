@@ -43,6 +43,7 @@ class EvictionCause(StrEnum):
     PREEMPTION = "preemption"
     NODE = "node"
     DRAIN = "drain"
+    DEVICE = "device"
 
 
 class PodRow(JsonStruct, kw_only=True, gc=False):
@@ -58,9 +59,10 @@ class PodRow(JsonStruct, kw_only=True, gc=False):
     started: float | None
     ended: float | None
     end: End
-    # Files of earlier versions lack these two.
+    # Files of earlier versions lack these three.
     waiting: float | None = None  # from creation to the node; None if bound before the run began, or never
     evicted: EvictionCause | None = None
+    group: str | None = None  # the pod group that it belongs to
     cpu: int
     memory: int
 
@@ -74,6 +76,17 @@ class NodeRow(JsonStruct):
     allocatable: dict[str, int]
     pool: str = ""  # the NodePool it belongs to
     price: float = 0.0  # for an hour, as the pool says
+
+
+class GroupRow(JsonStruct):
+    """A pod group that existed at some time, as it was last seen."""
+
+    key: str
+    created: float
+    min_count: int  # 1 of a group that is no gang
+    priority: int
+    within: str | None  # the node label of which its pods need one value
+    goes_whole: bool  # who evicts one of its pods evicts all
 
 
 class ClusterSeries(JsonStruct):
@@ -355,4 +368,5 @@ class Run(JsonStruct, tag_field="format", tag=FORMAT):
     fidelity: Fidelity | None = None  # of runs that play a recording again
     deadlocks: list[GroupDeadlock] = []
     spared: float = 0.0  # seconds that groups would have waited longer by their backoff alone; with complete wake-ups
+    groups: list[GroupRow] = []
     wakeups: str = "upstream"  # which changes brought rejected pods back: those of kube-scheduler, or "complete"

@@ -6,12 +6,8 @@ import base64
 
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import (
-    dns1035_faults,
-    path_segment_faults,
-    port_number_faults,
-    subdomain_faults,
-)
+from bayplan.apiserver.admitting.validation.names import path_segment_faults, port_number_faults
+from bayplan.model.dns_names import dns1035_faults, subdomain_faults
 
 
 def check_api_service(api_service: Document, faults: Faults) -> None:

@@ -23,12 +23,12 @@ from bayplan.apiserver.admitting.validation.metadata import (
     check_metadata_update,
     is_selector,
 )
-from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.networking import check_domain_prefixed_path
 from bayplan.apiserver.admitting.validation.pods.spec import check_template
 from bayplan.apiserver.admitting.validation.workloads import UNMATCHED
 from bayplan.controllers.workloads.job_pods import CONTROLLER_UID_LABELS, JOB_NAME_LABELS, labels_of_job
 from bayplan.model.cron_schedules import ScheduleError, parse_schedule
+from bayplan.model.dns_names import label_faults
 from bayplan.store.arriving import EMPTY_TIME_ZONE, unknown_time_zone
 
 _INDEXED = "Indexed"

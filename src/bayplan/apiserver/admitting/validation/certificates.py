@@ -10,7 +10,7 @@ from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
+from bayplan.model.dns_names import label_faults, subdomain_faults
 
 _PEM: Final = re.compile(rb"-----BEGIN ([A-Z ]+)-----\r?\n")
 _REQUEST: Final = b"CERTIFICATE REQUEST"

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import dns1035_faults, port_number_faults
+from bayplan.apiserver.admitting.validation.names import port_number_faults
+from bayplan.model.dns_names import dns1035_faults
 
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 

@@ -13,9 +13,9 @@ from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_template_metadata
-from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
 from bayplan.apiserver.admitting.validation.pods.placement import check_node_selector
 from bayplan.apiserver.admitting.validation.volume_sources import check_declared_driver_name
+from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.resource_claims import EXACT_COUNT
 

@@ -11,9 +11,10 @@ from typing import Final
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import NameRule
-from bayplan.apiserver.admitting.validation.names import label_faults, port_number_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import port_number_faults
 from bayplan.apiserver.admitting.validation.pods.containers import PROTOCOLS
 from bayplan.apiserver.admitting.validation.pods.spec import check_address
+from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
-from bayplan.apiserver.admitting.validation.names import subdomain_faults
+from bayplan.model.dns_names import subdomain_faults
 from bayplan.model.names import label_key_faults
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 

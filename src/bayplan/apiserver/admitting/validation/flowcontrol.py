@@ -8,7 +8,8 @@ from math import comb, log2
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import label_faults, range_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import range_faults
+from bayplan.model.dns_names import label_faults, subdomain_faults
 
 _PRECEDENCE_MAX, _QUEUES_MAX, _HASH_BITS_MAX = 10_000, 10_000_000, 60
 _EXEMPT, _LIMITED = "Exempt", "Limited"

@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import label_faults, path_segment_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import path_segment_faults
+from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 

@@ -1,7 +1,7 @@
-"""Which names Kubernetes accepts for what: objects, ports, keys, variables. Gives the complaints in its words.
+"""Which names Kubernetes accepts for what: ports, keys, variables, addresses. Gives the complaints in its words.
 
-Label keys and values are in `bayplan.model.names`, whose limits are counted in bytes where these say characters.
-Verdicts are cached: the same names come again and again.
+Labels and subdomains of DNS, as most names are, are in `bayplan.model.dns_names`; label keys and values in
+`bayplan.model.names`. Verdicts are cached: the same names come again and again.
 """
 
 from __future__ import annotations
@@ -10,73 +10,41 @@ import re
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 
+from bayplan.model.dns_names import SUBDOMAIN, SUBDOMAIN_MAX, is_subdomain, regex_error, too_long
 from bayplan.model.meta import INT32_MAX
 
-LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{LABEL}(\.{LABEL})*"
-_DNS1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
-_WILDCARD = rf"\*\.{_SUBDOMAIN}"
-_LABEL_MAX, _SUBDOMAIN_MAX, _PORT_NAME_MAX = 63, 253, 15
-
-
-def _regex_error(text: str, pattern: str, *examples: str) -> str:
-    listed = " or ".join(f"'{example}', " for example in examples)
-    return f"{text} (e.g. {listed}regex used for validation is '{pattern}')"
-
-
-LABEL_ERROR = _regex_error(
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
-    "and must start and end with an alphanumeric character",
-    LABEL,
-    "my-name",
-    "123-abc",
-)
-_SUBDOMAIN_ERROR = _regex_error(
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-    "and must start and end with an alphanumeric character",
-    _SUBDOMAIN,
-    "example.com",
-)
-_CASELESS_SUBDOMAIN_ERROR = _regex_error(
+_WILDCARD = rf"\*\.{SUBDOMAIN}"
+_PORT_NAME_MAX = 15
+_CASELESS_SUBDOMAIN_ERROR = regex_error(
     "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', "
     "and must start and end with an alphanumeric character",
-    _SUBDOMAIN,
+    SUBDOMAIN,
     "Example.com",
 )
-_WILDCARD_ERROR = _regex_error(
+_WILDCARD_ERROR = regex_error(
     "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
     "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
     _WILDCARD,
     "*.example.com",
 )
-_DNS1035_ERROR = _regex_error(
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
-    "and end with an alphanumeric character",
-    _DNS1035,
-    "my-name",
-    "abc-123",
-)
-_CONFIG_KEY_ERROR = _regex_error(
+_CONFIG_KEY_ERROR = regex_error(
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
     _CONFIG_KEY,
     "key.name",
     "KEY_NAME",
     "key-name",
 )
-_PERCENT_ERROR = _regex_error(
+_PERCENT_ERROR = regex_error(
     "a valid percent string must be a numeric string followed by an ending '%'", _PERCENT, "1%", "93%"
 )
-_HEADER_ERROR = _regex_error(
+_HEADER_ERROR = regex_error(
     "a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name"
 )
 _VARIABLE_ERROR = "a valid environment variable name must consist only of printable ASCII characters other than '='"
 
-_is_label = re.compile(LABEL).fullmatch
-_is_subdomain = re.compile(_SUBDOMAIN).fullmatch
-_is_dns1035 = re.compile(_DNS1035).fullmatch
 _is_wildcard = re.compile(_WILDCARD).fullmatch
 _is_config_key = re.compile(_CONFIG_KEY).fullmatch
 _is_percent = re.compile(_PERCENT).fullmatch
@@ -85,48 +53,17 @@ _is_port_name = re.compile("[-a-z0-9]+").fullmatch
 _has_letter = re.compile("[a-z]").search
 
 
-def _too_long(text: str, length_max: int) -> list[str]:
-    return [f"must be no more than {length_max} characters"] if len(text.encode()) > length_max else []
-
-
-@lru_cache(maxsize=4096)
-def label_faults(text: str) -> tuple[str, ...]:
-    """Of an RFC 1123 label: names of containers, volumes, namespaces."""
-    faults = _too_long(text, _LABEL_MAX)
-    if not _is_label(text):
-        faults.append("must not contain dots" if _is_subdomain(text) else LABEL_ERROR)
-    return tuple(faults)
-
-
-@lru_cache(maxsize=4096)
-def subdomain_faults(text: str) -> tuple[str, ...]:
-    """Of an RFC 1123 subdomain: names of most objects."""
-    faults = _too_long(text, _SUBDOMAIN_MAX)
-    if not _is_subdomain(text):
-        faults.append(_SUBDOMAIN_ERROR)
-    return tuple(faults)
-
-
 def caseless_subdomain_faults(text: str) -> tuple[str, ...]:
     """Of a subdomain in capitals or small letters: drivers."""
-    faults = _too_long(text, _SUBDOMAIN_MAX)
-    if not _is_subdomain(text.lower()):
+    faults = too_long(text, SUBDOMAIN_MAX)
+    if not is_subdomain(text.lower()):
         faults.append(_CASELESS_SUBDOMAIN_ERROR)
-    return tuple(faults)
-
-
-@lru_cache(maxsize=4096)
-def dns1035_faults(text: str) -> tuple[str, ...]:
-    """Of a label that starts with a letter: versions and names of custom resources."""
-    faults = _too_long(text, _LABEL_MAX)
-    if not _is_dns1035(text):
-        faults.append(_DNS1035_ERROR)
     return tuple(faults)
 
 
 def wildcard_faults(text: str) -> tuple[str, ...]:
     """Of a subdomain behind a star."""
-    faults = _too_long(text, _SUBDOMAIN_MAX)
+    faults = too_long(text, SUBDOMAIN_MAX)
     if not _is_wildcard(text):
         faults.append(_WILDCARD_ERROR)
     return tuple(faults)
@@ -143,7 +80,7 @@ def path_segment_faults(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def config_key_faults(text: str) -> tuple[str, ...]:
     """Of a key in a ConfigMap or Secret."""
-    faults = _too_long(text, _SUBDOMAIN_MAX)
+    faults = too_long(text, SUBDOMAIN_MAX)
     if not _is_config_key(text):
         faults.append(_CONFIG_KEY_ERROR)
     elif text in (".", ".."):
@@ -165,7 +102,7 @@ def variable_faults(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def port_name_faults(text: str) -> tuple[str, ...]:
     """Of a container's port, and of whatever refers to one."""
-    faults = _too_long(text, _PORT_NAME_MAX)
+    faults = too_long(text, _PORT_NAME_MAX)
     if not _is_port_name(text):
         faults.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not _has_letter(text):

@@ -16,14 +16,13 @@ from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import (
     is_address,
     is_network,
-    label_faults,
     path_segment_faults,
     port_name_faults,
     port_number_faults,
-    subdomain_faults,
     wildcard_faults,
 )
 from bayplan.apiserver.admitting.validation.services import FAMILIES
+from bayplan.model.dns_names import label_faults, subdomain_faults
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _BAD_PARTS = ("//", "/./", "/../", "%2f", "%2F")

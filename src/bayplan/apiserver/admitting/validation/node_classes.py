@@ -6,9 +6,9 @@ from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_labels
-from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.pods.placement import check_tolerations
 from bayplan.apiserver.admitting.validation.pods.resources import check_amounts
+from bayplan.model.dns_names import label_faults
 
 
 def check_runtime_class(runtime_class: Document, faults: Faults) -> None:

@@ -12,8 +12,9 @@ from bayplan.admission.priority import HIGHEST_USER_VALUE
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.conditions import check_conditions
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import label_faults, path_segment_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.admitting.validation.pods.spec import PREEMPTION_POLICIES
+from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.names import label_key_faults
 
 _TEMPLATES_MAX: Final = 8

@@ -7,8 +7,9 @@ from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector, is_selector
-from bayplan.apiserver.admitting.validation.names import path_segment_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.schema.messages import RBAC_GROUP
+from bayplan.model.dns_names import subdomain_faults
 
 _KINDS = ("ServiceAccount", "User", "Group")
 

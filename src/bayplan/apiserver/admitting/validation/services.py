@@ -15,10 +15,11 @@ from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.core import check_network
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_labels
-from bayplan.apiserver.admitting.validation.names import is_address, label_faults, port_number_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import is_address, port_number_faults
 from bayplan.apiserver.admitting.validation.pods.containers import PROTOCOLS
 from bayplan.apiserver.admitting.validation.pods.probes import check_port
 from bayplan.apiserver.admitting.validation.pods.spec import check_address
+from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.names import label_key_faults
 
 _TYPES = (CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT)

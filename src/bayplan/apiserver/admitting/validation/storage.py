@@ -12,9 +12,9 @@ from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import NEGATIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
-from bayplan.apiserver.admitting.validation.names import subdomain_faults
 from bayplan.apiserver.admitting.validation.volume_sources import check_declared_driver_name, check_driver_name
 from bayplan.apiserver.admitting.validation.volumes import check_volume_spec
+from bayplan.model.dns_names import subdomain_faults
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.names import label_key_faults
 from bayplan.model.quantity import parse_quantity

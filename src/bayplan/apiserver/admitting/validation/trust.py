@@ -17,7 +17,7 @@ from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.certificates import check_signer
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import subdomain_faults
+from bayplan.model.dns_names import subdomain_faults
 
 _BLOCK: Final = re.compile(r"-----BEGIN ([^-]*)-----\r?\n(.*?)-----END \1-----", re.DOTALL)
 _OMITTED: Final = "<value omitted>"

@@ -13,12 +13,8 @@ from typing import Final, TypeAlias
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import (
-    caseless_subdomain_faults,
-    label_faults,
-    range_faults,
-    subdomain_faults,
-)
+from bayplan.apiserver.admitting.validation.names import caseless_subdomain_faults, range_faults
+from bayplan.model.dns_names import label_faults, subdomain_faults
 
 SourceCheck: TypeAlias = Callable[[Document, Faults, Path], None]
 

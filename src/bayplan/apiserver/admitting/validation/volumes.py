@@ -11,7 +11,6 @@ from bayplan.apiserver.admitting.documents import Document, Path, is_emptied
 from bayplan.apiserver.admitting.internal_form import difference, internal
 from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
-from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
 from bayplan.apiserver.admitting.validation.pods.placement import check_node_selector
 from bayplan.apiserver.admitting.validation.volume_sources import (
     MORE_THAN_ONE,
@@ -21,6 +20,7 @@ from bayplan.apiserver.admitting.validation.volume_sources import (
     check_required,
 )
 from bayplan.core.plugins.volume_restrictions import READ_WRITE_ONCE_POD
+from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.quantity import parse_quantity
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")

@@ -20,9 +20,10 @@ from bayplan.apiserver.admitting.validation.metadata import (
     check_metadata,
     is_selector,
 )
-from bayplan.apiserver.admitting.validation.names import label_faults, percent_faults
+from bayplan.apiserver.admitting.validation.names import percent_faults
 from bayplan.apiserver.admitting.validation.pods.spec import check_template
 from bayplan.apiserver.admitting.validation.volumes import check_claim_spec
+from bayplan.model.dns_names import label_faults
 
 _STATEFUL_CHANGES = (
     *("replicas", "template", "updateStrategy", "minReadySeconds", "ordinals", "revisionHistoryLimit"),

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 from bayplan.apiserver.admitting.defaults.pods import CONTAINER_LISTS
 from bayplan.apiserver.admitting.documents import Document, Path
-from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.warnings.addresses import warn_of_address
 from bayplan.apiserver.admitting.warnings.nodes import DEPRECATED_LABELS, warn_of_node_term
 from bayplan.apiserver.admitting.warnings.volumes import GONE_SOURCES, fractional, is_fractional, warn_of_claim_spec
+from bayplan.model.dns_names import label_faults
 from bayplan.model.pod import PREFERRED, REQUIRED
 
 _OLD_ANNOTATIONS: Final = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bayplan.apiserver.admitting.defaults.apps import default_stateful_set
 from bayplan.apiserver.admitting.documents import Document
-from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.workload_statuses import check_stateful_set_status
 from bayplan.apiserver.admitting.validation.workloads import (
     check_controller_revision,
@@ -17,6 +16,7 @@ from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.schema.gates import gate_is_on
 from bayplan.apiserver.statuses.workloads import completed_counts
 from bayplan.apiserver.tables.workloads import CONTROLLER_REVISIONS, STATEFUL_SETS
+from bayplan.model.dns_names import label_faults
 
 
 def _create(stateful_set: Document, now: int) -> None:  # noqa: ARG001 - other kinds need the time

@@ -13,10 +13,10 @@ from bayplan.apiserver.admitting.validation.core import (
     check_node,
     check_node_update,
 )
-from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.selecting.selectable_fields import NAME_ONLY, SelectableFields, fields, flag
 from bayplan.apiserver.tables.cluster import COMPONENT_STATUSES, NAMESPACES, NODES
+from bayplan.model.dns_names import label_faults
 
 NAMESPACE_FINALIZER: Final = "kubernetes"
 

@@ -8,13 +8,13 @@ from bayplan.apiserver.admitting.defaults.services import default_service
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.plugins.service_addresses import allocate, keep_addresses
 from bayplan.apiserver.admitting.validation.endpoint_slices import check_endpoints
-from bayplan.apiserver.admitting.validation.names import label_faults
 from bayplan.apiserver.admitting.validation.services import check_service, check_service_status, check_service_update
 from bayplan.apiserver.admitting.warnings.services import warn_of_service
 from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.selecting.selectable_fields import METADATA, SelectableFields, fields
 from bayplan.apiserver.tables.networking import ENDPOINTS, SERVICES
+from bayplan.model.dns_names import label_faults
 
 
 def _keep_addresses(

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bayplan.core.columns.device_pools import DevicePool, PoolError, node_matches, pools_of_node
 from bayplan.core.columns.devices import Amounts, DeviceEntry, DeviceId, Inventory, PoolId, SelectorFailure
 from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.plugins.device_pools import DevicePool, PoolError, node_matches, pools_of_node
 from bayplan.core.plugins.dynamic_resources.capacity import CapacityError, consumption, has_capacity
 from bayplan.core.plugins.dynamic_resources.constraints import Constraint, constraint_of
 from bayplan.core.plugins.dynamic_resources.requests import ClaimPlan, Plan, RequestPlan, expressions_of

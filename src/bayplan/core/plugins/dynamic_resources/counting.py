@@ -18,10 +18,10 @@ from itertools import combinations, product
 import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray
-from bayplan.core.columns.device_pools import DeviceColumns, device_columns
 from bayplan.core.columns.devices import FAILS, MATCHES, Inventory
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.feature_gates import FeatureGates
+from bayplan.core.plugins.device_pools import DeviceColumns, device_columns
 from bayplan.core.plugins.dynamic_resources.allocation import RESULTS_MAX, hindered_by
 from bayplan.core.plugins.dynamic_resources.capacity import CapacityError, has_capacity
 from bayplan.core.plugins.dynamic_resources.requests import Plan, RequestPlan, expressions_of

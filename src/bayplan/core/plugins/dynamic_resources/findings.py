@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows, every_row
-from bayplan.core.columns.device_pools import device_columns
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.plugins.device_pools import device_columns
 from bayplan.core.plugins.dynamic_resources.allocation import Allocation, AllocationError, Search
 from bayplan.core.plugins.dynamic_resources.counting import ALTERNATIVES_MAX, count_nodes
 from bayplan.core.plugins.dynamic_resources.requests import Plan

@@ -8,16 +8,13 @@ from typing import NamedTuple
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.pod_resources import QOS_RESOURCES
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import (
-    label_faults,
-    port_name_faults,
-    port_number_faults,
-)
+from bayplan.apiserver.admitting.validation.names import port_name_faults, port_number_faults
 from bayplan.apiserver.admitting.validation.pods.environment import check_environment
 from bayplan.apiserver.admitting.validation.pods.probes import check_lifecycle, check_probes
 from bayplan.apiserver.admitting.validation.pods.resources import check_requirements
 from bayplan.apiserver.admitting.validation.pods.security import check_container_security_context
 from bayplan.apiserver.admitting.validation.pods.volumes import PULL_POLICIES, check_mounts
+from bayplan.model.dns_names import label_faults
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")

@@ -6,13 +6,9 @@ from collections.abc import Iterable
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import (
-    config_key_faults,
-    label_faults,
-    subdomain_faults,
-    variable_faults,
-)
+from bayplan.apiserver.admitting.validation.names import config_key_faults, variable_faults
 from bayplan.apiserver.admitting.validation.volume_sources import check_no_backsteps
+from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.names import label_key_faults
 from bayplan.model.quantity import parse_quantity
 

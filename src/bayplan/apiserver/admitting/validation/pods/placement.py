@@ -8,9 +8,9 @@ import re
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector, check_operator
-from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
 from bayplan.apiserver.schema.gates import gate_is_on
 from bayplan.model.checks import INCLUSION_POLICIES, UNSATISFIABLE_ACTIONS
+from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.pod import PREFERRED, REQUIRED
 from bayplan.model.tolerations import NO_EXECUTE

@@ -8,7 +8,7 @@ from bayplan.admission.resources import HUGEPAGES_PREFIX
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.pod_resources import container_totals
 from bayplan.apiserver.admitting.validation.faults import NEGATIVE, Faults
-from bayplan.apiserver.admitting.validation.names import label_faults
+from bayplan.model.dns_names import label_faults
 from bayplan.model.names import extended_resource_faults, label_key_faults
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 

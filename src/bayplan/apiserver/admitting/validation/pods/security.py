@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import id_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import id_faults
 from bayplan.apiserver.admitting.validation.volume_sources import check_descending
+from bayplan.model.dns_names import subdomain_faults
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _CHANGE_POLICIES = ("Always", "OnRootMismatch")

@@ -7,12 +7,7 @@ from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
-from bayplan.apiserver.admitting.validation.names import (
-    is_address,
-    label_faults,
-    range_faults,
-    subdomain_faults,
-)
+from bayplan.apiserver.admitting.validation.names import is_address, range_faults
 from bayplan.apiserver.admitting.validation.pods.containers import check_all_containers
 from bayplan.apiserver.admitting.validation.pods.environment import check_file_volumes
 from bayplan.apiserver.admitting.validation.pods.placement import (
@@ -23,6 +18,7 @@ from bayplan.apiserver.admitting.validation.pods.placement import (
 from bayplan.apiserver.admitting.validation.pods.resources import check_amounts, check_pod_resources
 from bayplan.apiserver.admitting.validation.pods.security import check_operating_system, check_pod_security_context
 from bayplan.apiserver.admitting.validation.pods.volumes import check_images_named, check_volumes
+from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.names import label_key_faults
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import is_address, label_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import is_address
 from bayplan.apiserver.admitting.validation.pods.spec import check_address
+from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.names import label_key_faults
 from bayplan.store.pods import BOUND_AND_NOMINATED
 

@@ -13,7 +13,7 @@ from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.certificates import check_signer
 from bayplan.apiserver.admitting.validation.faults import Faults, shown_selector
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector, check_template_metadata
-from bayplan.apiserver.admitting.validation.names import label_faults, range_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import range_faults
 from bayplan.apiserver.admitting.validation.pods.environment import (
     VOLUME_FIELDS,
     check_field_reference,
@@ -33,6 +33,7 @@ from bayplan.apiserver.admitting.validation.volume_sources import (
     check_secret,
 )
 from bayplan.apiserver.admitting.validation.volumes import SHOWN_SOURCES, check_claim_spec
+from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.quantity import parse_quantity
 
 _FILE_MODE_MAX = 0o777

@@ -14,7 +14,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bayplan.core.columns import BoolArray, IdArray, RowArray, row_array
-from bayplan.core.columns.devices import Amounts, DeviceEntry, DeviceId, Inventory, PoolId
+from bayplan.core.columns.devices import (
+    Amounts,
+    DeviceEntry,
+    DeviceId,
+    Inventory,
+    PoolId,
+    SliceIndex,
+    pool_id_of,
+    slice_index,
+)
 from bayplan.core.columns.node_selectors import NodeTerm, compile_term, match_some
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.feature_gates import FeatureGates
@@ -42,33 +51,6 @@ class DevicePool:
     @property
     def has_binding_conditions(self) -> bool:
         return any(entry.device.binding_conditions for entry in self.entries)
-
-
-class SliceIndex:
-    """Slices by where they are to be looked for."""
-
-    def __init__(self, inventory: Inventory) -> None:
-        self.on_node: dict[str, list[ResourceSlice]] = {}
-        self.shared: list[ResourceSlice] = []
-        self.by_pool: dict[PoolId, list[ResourceSlice]] = {}
-        for resource_slice in inventory.slices.values():
-            spec = resource_slice.spec
-            if spec.node_name and not spec.shared_counters:
-                self.on_node.setdefault(spec.node_name, []).append(resource_slice)
-            else:
-                self.shared.append(resource_slice)
-            self.by_pool.setdefault(pool_id_of(resource_slice), []).append(resource_slice)
-
-
-def slice_index(inventory: Inventory) -> SliceIndex:
-    index: SliceIndex | None = inventory.remembered.get("slices")
-    if index is None:
-        index = inventory.remembered["slices"] = SliceIndex(inventory)
-    return index
-
-
-def pool_id_of(resource_slice: ResourceSlice) -> PoolId:
-    return PoolId(resource_slice.spec.driver, resource_slice.spec.pool.name)
 
 
 # ---------------------------------------------------------------- one node
