@@ -38,6 +38,19 @@ GROUP_VICTIMS = Family(
     (),
     doubling(1, 11),
 )
+GROUP_DISRUPTIONS = Family(
+    "scheduler_preemption_workload_disruptions",
+    "histogram",
+    "Units of pod groups that a preemption evicted: a whole group, or a pod of one that goes pod by pod.",
+    ("preemptor",),
+    doubling(1, 11),
+)
+BUDGET_VIOLATIONS = Family(
+    "scheduler_preemption_pdb_violations_total",
+    "counter",
+    "Victims whose eviction broke a disruption budget.",
+    ("preemptor",),
+)
 GENERATED_PLACEMENTS = Family(
     "scheduler_generated_placements_total",
     "counter",
