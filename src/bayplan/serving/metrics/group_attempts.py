@@ -21,7 +21,6 @@ _RESULTS = {
     Outcome.UNSCHEDULABLE: "unschedulable",
     Outcome.ERROR: "error",
 }
-_PREEMPTOR = "podgroup"
 
 
 class GroupAttempts:
@@ -60,9 +59,9 @@ class GroupAttempts:
     def _disrupted(self, preemption: GroupPreemption) -> None:
         units = sum(each.unit.is_group and not each.may_stay for each in preemption.units)
         if units:
-            self._disruptions.add(units, (_PREEMPTOR,))
+            self._disruptions.add(units, (families.POD_GROUP_TYPE,))
         if preemption.violations:
-            self._violations.add((_PREEMPTOR,), preemption.violations)
+            self._violations.add((families.POD_GROUP_TYPE,), preemption.violations)
 
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:  # noqa: ARG002
         if decision.group:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bayplan.serving.metrics.families import FROM_1_MS, doubling
 from bayplan.serving.metrics.tallies import Family
 
+#: What labels call a pod group.
+POD_GROUP_TYPE = "podgroup"
 GROUP_ATTEMPTS = Family(
     "scheduler_podgroup_schedule_attempts_total",
     "counter",
