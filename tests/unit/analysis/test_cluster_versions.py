@@ -261,6 +261,7 @@ def test_a_dump_that_names_no_version_of_kubernetes_is_refused(asked: str | None
 
 # Devices. One node, one slice; the pod uses the claim `c`.
 
+OPTIONAL = "DRAOptionalNodeOperations"
 SHARED = {"allowMultipleAllocations": True}
 
 
@@ -312,6 +313,14 @@ def holding(amount: str) -> Plain:
     return claim
 
 
+def skipping(*operations: str) -> Plain:
+    """The pod's claim, allocated and usable on every node."""
+    claim = asking()
+    result = {"driver": "d", "pool": "p", "device": "d0", "request": "r", "skipNodeOperations": [*operations]}
+    claim["status"] = {"allocation": {"devices": {"results": [result]}}}
+    return claim
+
+
 def why(answer: Plain) -> Any:
     error = answer.get("error", "").removeprefix('running "DynamicResources" filter plugin: ')
     return error or answer["filter"].get("a", {}).get("reasons", [])
@@ -339,6 +348,18 @@ DEVICE_CHANGES = {
         feasible,
         ["a"],
         [],
+    ),
+    "a claim whose devices skip operations on nodes that do not know of it": (
+        using(skipping("NodePrepareResources"), devices(device("d0")), node("b").declares(OPTIONAL).dict()),
+        feasible,
+        ["a", "b"],
+        ["b"],
+    ),
+    "a claim whose devices skip nothing": (
+        using(skipping(), devices(device("d0")), node("b").declares(OPTIONAL).dict()),
+        feasible,
+        ["a", "b"],
+        ["a", "b"],
     ),
     "ranges in thousandths": (
         using(asking(capacity={"requests": {"room": "1200m"}}), devices(device("d0", room="1500m", taken=STEPS))),
@@ -372,3 +393,18 @@ def test_a_version_allocates_as_its_scheduler(
         for version in RELEASES
     }
     assert answers == by_version(before, since_1_37)
+
+
+@pytest.mark.parametrize(
+    ("version", "wakeups", "wakes"),
+    [("1.36", "complete", False), ("1.37", "upstream", False), ("1.37", "complete", True)],
+)
+def test_a_node_that_begins_to_skip_operations_wakes_where_nothing_is_missed(
+    version: str, wakeups: str, *, wakes: bool
+) -> None:
+    before, after = node("b").dict(), node("b").declares(OPTIONAL).dict()
+    after["metadata"]["resourceVersion"] = "2"
+    event = {"kind": "Node", "action": "Update", "old": before, "new": after}
+    objects = [*using(skipping("*"), devices(device("d0"))), before]
+    woken = would_wake(objects, "default/p", ["DynamicResources"], event, wakeups=wakeups, kubernetes_version=version)
+    assert woken is wakes
