@@ -264,5 +264,6 @@ def test_of_alternatives_the_one_that_came_furthest_is_shown(first_is_text: bool
 
 
 def test_two_valid_alternatives_are_no_progress() -> None:
-    missing, twice = {"required": ["z"]}, {"oneOf": [{}, {}]}
+    missing: Part = {"required": ["z"]}
+    twice: Part = {"oneOf": [{}, {}]}
     assert [field for field, _ in faults({"anyOf": [missing, twice]}, {})] == ["<nil>", "spec.a.z"]
