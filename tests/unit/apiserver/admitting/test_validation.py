@@ -57,6 +57,19 @@ DEFINITION = {
             "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
         ),
         (
+            document(
+                "v1",
+                "ReplicationController",
+                {"selector": {"a": "b"}, "template": TEMPLATE, "replicas": -1, "minReadySeconds": -1},
+            ),
+            "[spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0, "
+            "spec.replicas: Invalid value: -1: must be greater than or equal to 0]",
+        ),
+        (
+            document("v1", "ReplicationController", {"selector": {"a": "b"}}),
+            "spec.template: Required value",
+        ),
+        (
             document("batch/v1", "Job", {"template": {"spec": pod()["spec"]}}),
             'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
         ),
