@@ -115,6 +115,7 @@ def main() -> None:
     arguments = parser.parse_args()
     engines: dict[str, Engine] = {"local": engine_named("local", 2)}
     if arguments.ray:
+        os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - as all others are, whose time is compared
         import_module("ray").init(num_cpus=2, include_dashboard=False, log_to_driver=False)
         engines["ray"] = engine_named("ray")
     prepared = story(arguments.runs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,6 +13,8 @@ from tests.contract.test_check_group_plugin import BROKEN_FOR_GROUPS
 
 from bayplan.core.columns import loops
 from bayplan.core.columns.loops import LEAST_ALLOCATED, Rule
+from bayplan.model.cluster import Service
+from bayplan.model.meta import ObjectMeta
 from bayplan.plugin import (
     ALL_ROWS,
     OWN_PODS_DECIDE,
@@ -26,6 +28,7 @@ from bayplan.plugin import (
     Failure,
     IntArray,
     NodeView,
+    Object,
     OtherNodes,
     PerNodePlugin,
     PodInfo,
@@ -388,6 +391,14 @@ class HasAnotherRule(Few):
         return Rule(LEAST_ALLOCATED, ((0, 1_000, 1),))
 
 
+class ReservesWhatItSkips(Few):
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return SKIP
+
+    def reserve(self, pod: PodInfo, view: View, node_row: int) -> Sequence[Object]:
+        return [Service(metadata=ObjectMeta(name=pod.name))]
+
+
 class Deaf(Few):
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return ()
@@ -476,6 +487,7 @@ BROKEN = [
     (ForeseesByPriority, "foresight", "for a pod of another name and priority"),
     (ForeseesInTheWrongForm, "form", "foresee gives no int64 array"),
     (HasAnotherRule, "compiled", "score_rule stands for"),
+    (ReservesWhatItSkips, "form", "reserve returns something for a pod that pre_filter skips"),
     (Deaf, "wakes", "is rejected everywhere and fits after"),
     (HardOfHearing, "wakes", "is rejected everywhere and fits after"),
     (PassesAll, "exercised", "it rejected no node"),

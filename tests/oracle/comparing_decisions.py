@@ -240,8 +240,7 @@ def assert_same_counts(kept: Cache, rebuilt: Cache) -> None:
             assert_same_count(kept, counted.nodes, rebuilt, fresh.nodes)
     for term_id, by_priority in kept.counters._carriers.items():
         for below, counts in by_priority.items():
-            of_term = rebuilt.counters.carriers
-            carriers = of_term if below is None else partial(rebuilt.counters.carriers_below, priority=below)
+            carriers = partial(rebuilt.counters.carriers, below=below)
             assert_same_carriers(kept, term_id, counts, rebuilt, carriers)
     for term_id, total in kept.counters._carrier_totals.items():
         known = rebuilt.counters.terms.find(kept.counters.terms.values[term_id])

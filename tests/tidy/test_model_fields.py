@@ -34,14 +34,7 @@ PASSED_ON = {
         ],
         "the status that the scheduler writes for kubelets",
     ),
-    **dict.fromkeys(
-        [
-            "bayplan.model.groups.DisruptionMode.single",
-            "bayplan.model.groups.GroupSchedulingPolicy.basic",
-            "bayplan.model.workloads.JobGroupPolicy.basic",
-        ],
-        "one of two alternatives, of which only the other one is asked for",
-    ),
+    "bayplan.model.groups.DisruptionMode.single": "one of two alternatives, of which only the other one is asked for",
     "bayplan.model.groups.WorkloadReference.template_name": "what a controller writes for users to see",
 }
 """Fields that are written or carried, never read, with the reason."""

@@ -8,14 +8,17 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.unit.report.simulation.test_page import busy_result
 
+from bayplan.analysis.simulation.results.run_format import PendingAtEnd
 from bayplan.report.html_page import write_page
 from bayplan.report.simulation.page import run_page
 
 pytestmark = pytest.mark.slow
 
 
-def opened(browser: Browser, folder: Path, nodes: int = 10, scheme: str = "light") -> Page:
-    write_page(run_page(busy_result(nodes, 300, 86_400.0)), folder / "report.html")
+def opened(browser: Browser, folder: Path, nodes: int = 10, scheme: str = "light", message: str = "") -> Page:
+    run = busy_result(nodes, 300, 86_400.0)
+    run.waiting = [PendingAtEnd(message=message, pods=["prod/waits"])] if message else run.waiting
+    write_page(run_page(run), folder / "report.html")
     dark = browser.new_context(
         color_scheme="dark" if scheme == "dark" else "light", viewport={"width": 1200, "height": 900}
     )
@@ -61,6 +64,11 @@ def test_a_mark_opens_its_record(nodes: int, browser: Browser, tmp_path: Path) -
     page.locator('.plot a[href="#preemption-1"] path.mark').dispatch_event("click")
     expect(page.locator("#preemption-1")).to_have_attribute("open", "")
     expect(page.locator("#preemption-1")).to_be_in_viewport()
+
+
+def test_a_long_message_does_not_make_the_page_wider(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path, message="0/6 nodes are available: 6 Insufficient cpu. " * 20)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_buttons_show_another_map(browser: Browser, tmp_path: Path) -> None:

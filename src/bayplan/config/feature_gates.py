@@ -31,6 +31,7 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "DRADerivedAttributes": "attributes that follow from others are not worked out here",
         "DRADeviceCompatibilityGroups": "which devices go together is not looked at here",
         "DRANodeAllocatableResources": "devices do not take from a node's cpu and memory here",
+        "DRAOptionalNodeOperations": "allocated devices do not say here which operations of nodes they skip",
         "DRAWorkloadResourceClaims": _POD_GROUPS,
         "GangScheduling": _POD_GROUPS,
         "GenericWorkload": _POD_GROUPS,

@@ -335,5 +335,5 @@ def _same_shape(old: Pod, new: Pod) -> bool:
     return (
         same_spec
         and (before.labels is after.labels or before.labels == after.labels)
-        and before.owner_references is after.owner_references
+        and (before.owner_references is after.owner_references or before.owner_references == after.owner_references)
     )

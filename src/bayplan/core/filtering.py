@@ -33,7 +33,8 @@ from bayplan.core.snapshot import View
 PASSED = -1
 #: In `rejected_by`: not looked at, because PreFilter rejected the pod or narrowed the search to other nodes.
 NOT_LOOKED_AT = -2
-
+#: In `rejected_by` of an outlook (`preemption/foresight.py`): it depends on which pods leave; or on nothing but that.
+DEPENDS, DEPENDS_ON_ITSELF = -3, -4
 
 #: What verdicts mean in words, by plugin position and failure code.
 Explained: TypeAlias = dict[tuple[int, int], Status]

@@ -33,6 +33,7 @@ class Release:
     all_means_all_with_room: bool  # a device that has too little left fails a request for all, and is not left out
     checks_capacity: bool  # a capacity that is negative, or too large to compute with, ends the attempt
     counts_shares_without_capacity: bool  # one who shares a device and takes none of its capacity uses its counters
+    skipped_operations_need_nodes: bool  # that declare it, or claims whose devices skip some are of no use there
     counter_slices_follow_nodes: bool  # slices with counters concern only nodes that they are for
     selectors_know_lists: bool  # whether or not the gate for attributes with lists is on
 
@@ -59,6 +60,7 @@ V1_36: Final = Release(
     all_means_all_with_room=False,
     checks_capacity=False,
     counts_shares_without_capacity=False,
+    skipped_operations_need_nodes=False,
     counter_slices_follow_nodes=False,
     selectors_know_lists=False,
     first_broken_budget_ends=False,
@@ -80,6 +82,7 @@ V1_37: Final = Release(
     all_means_all_with_room=True,
     checks_capacity=True,
     counts_shares_without_capacity=True,
+    skipped_operations_need_nodes=True,
     counter_slices_follow_nodes=True,
     selectors_know_lists=True,
     first_broken_budget_ends=True,

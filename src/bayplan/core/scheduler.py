@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeAlias, TypeGuard
+from typing import Final, TypeAlias, TypeGuard
 
 from bayplan.core.actions import GROUP_PREFIX, Action, ClearNomination, Evict
 from bayplan.core.binding import Binding
@@ -97,8 +97,8 @@ class Scheduler:
         tries_groups_in_full: bool = False,
     ) -> None:
         """`tries_groups_in_full`: attempts on groups say of every placement where each member would go."""
-        self._instruments = instruments or Instruments()
-        self.profiles = {name: self._instruments.profile(profile) for name, profile in profiles.items()}
+        self.instruments: Final = instruments or Instruments()
+        self.profiles = {name: self.instruments.profile(profile) for name, profile in profiles.items()}
         self.wakeups = wakeups
         self.guard = PreemptionGuard(safety)
         self._on_choice = on_choice
@@ -129,12 +129,12 @@ class Scheduler:
             hold_group_back=self._hold_group_back,
             wakes_groups_early=self.wakeups is Wakeups.COMPLETE,
             profiles={
-                name: self._instruments.queue_profile(name, _queue_profile(profile, gate, self.wakeups, release))
+                name: self.instruments.queue_profile(name, _queue_profile(profile, gate, self.wakeups, release))
                 for name, profile in self.profiles.items()
             },
             mirror=self.cache,
         )
-        self._decider = self._instruments.decider(self.profiles)
+        self._decider = self.instruments.decider(self.profiles)
         self._binding = Binding(self.cache, self.queue, self._given_back)
         self._groups = GroupScheduling(
             self.profiles,
@@ -534,13 +534,13 @@ class Scheduler:
     def abandon_attempt(self, message: str, now: int) -> Decision | None:
         """What was tried goes back to the queue if its attempt raised; None if queue or cache had changed by then."""
         if self._groups.interrupted is not None:
-            self._decider = self._instruments.decider(self.profiles)
+            self._decider = self.instruments.decider(self.profiles)
             return self._groups.abandon(message, now)
         queued, is_untouched = self._interrupted, self._is_untouched
         if queued is None or not is_untouched:
             return None
         self._interrupted, self._is_untouched = None, False
-        self._decider = self._instruments.decider(self.profiles)
+        self._decider = self.instruments.decider(self.profiles)
         return return_failed(self.queue, queued, Status(Code.ERROR, (message,)), "", now)
 
     def start_over(self, now: int) -> Past:

@@ -11,6 +11,8 @@ from typing import Any
 
 from bayplan.model.conversion import FieldFault
 from bayplan.model.cron_schedules import ScheduleError, parse_schedule
+from bayplan.model.group_checks import check_group_workload, check_pod_group
+from bayplan.model.groups import PodGroup, Workload
 from bayplan.model.kinds import Object
 from bayplan.model.meta import LabelSelector, ObjectMeta, RawQuantity
 from bayplan.model.node import Node
@@ -155,6 +157,8 @@ def _pod_spec(spec: PodSpec, path: str, faults: list[FieldFault]) -> None:
             _ephemeral(volume, f"{path}.volumes[{position}]", faults)
     if spec.preemption_policy is not None:
         _choice(spec.preemption_policy, PREEMPTION_POLICIES, f"{path}.preemptionPolicy", faults)
+    if spec.scheduling_group is not None and not spec.scheduling_group.pod_group_name:
+        faults.append((f"{path}.schedulingGroup", "must specify one of: `podGroupName`"))
 
 
 def _containers(containers: Sequence[Container], path: str, name: str, faults: list[FieldFault]) -> None:
@@ -438,6 +442,8 @@ _CHECKS: dict[type, Callable[[Any, list[FieldFault]], None]] = {
     ResourceClaim: _resource_claim,
     ResourceClaimTemplate: _claim_template,
     ResourceSlice: _resource_slice,
+    PodGroup: check_pod_group,
+    Workload: check_group_workload,
     NodePool: check_node_pool,
     Autoscaler: check_autoscaler,
 }

@@ -95,6 +95,7 @@ class DeviceRequestAllocationResult(ObjectPart, kw_only=True):
     binding_failure_conditions: list[str] = []
     share_id: str | None = msgspec.field(default=None, name="shareID")
     consumed_capacity: dict[str, RawQuantity] = {}
+    skip_node_operations: list[str] = []
 
 
 class DeviceAllocationResult(ObjectPart, kw_only=True):

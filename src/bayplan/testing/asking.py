@@ -214,7 +214,10 @@ def _sort_words(plugin: Any, case: Case) -> Any:
 
 
 def _reserve_words(plugin: Any, case: Case) -> Any:
-    return [fingerprint(obj) for row in _first_row(case) for obj in plugin.reserve(case.info, case.view, row)]
+    said = [fingerprint(obj) for row in _first_row(case) for obj in plugin.reserve(case.info, case.view, row)]
+    skipped = isinstance(prepared(plugin, case), Skip)
+    require(not (said and skipped), "form", "reserve returns something for a pod that pre_filter skips")
+    return said
 
 
 def _permit_words(plugin: Any, case: Case) -> Any:

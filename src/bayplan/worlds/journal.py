@@ -44,8 +44,12 @@ from bayplan.model.kinds import ALL_KINDS, Object, object_key
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 from bayplan.worlds.extender_journal import answers_for, replayed_extenders
 from bayplan.worlds.guarded import GuardedScheduler
+from bayplan.worlds.recorded_ties import JournaledTies
 
 FORMAT = "bayplan journal v1"
+#: In the head: how equally good nodes were told apart, if not by name. A replay then takes the node of the journal.
+TIES = "ties"
+AS_RECORDED = "recorded"
 
 _ANSWERS = {kind.__name__: kind for kind in (BindAnswered, EvictAnswered, VolumesAnswered, ClaimWriteFailed)}
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -156,7 +160,8 @@ def scheduler_for(head: dict[str, Any]) -> Scheduler:
     if not isinstance(started_at, int):
         raise JournalError("line 1: startedAt: expected a whole number of nanoseconds")
     extenders = replayed_extenders(configuration.extenders) if head.get("extenders") else ()
-    return build_scheduler(configuration, started_at=started_at, extenders=extenders)
+    ties = JournaledTies() if head.get(TIES) == AS_RECORDED else None
+    return build_scheduler(configuration, started_at=started_at, extenders=extenders, instruments=ties)
 
 
 def _wakeups(named: Any) -> Wakeups:
@@ -183,6 +188,7 @@ class Player:
         self._line = 0
         self._known: dict[tuple[str, str, str], Object] = {}
         self._answers = answers_for(scheduler)
+        self._ties = scheduler.instruments if isinstance(scheduler.instruments, JournaledTies) else None
         self._is_first = True
 
     def play(self, lines: Iterable[str]) -> Iterator[Divergence]:
@@ -208,6 +214,8 @@ class Player:
 
     def _decide(self, number: int, now: int, out: Any) -> Iterator[Divergence]:
         ended_at = out.get("ended_at", now) if isinstance(out, dict) else now
+        if self._ties is not None:
+            self._ties.node = str(out.get("node", "")) if isinstance(out, dict) else ""
         decision = self._guarded.decide(now, lambda: ended_at)
         got = _encoder.encode(decision_to_plain(decision) if decision is not None else None).decode()
         expected = _encoder.encode(out).decode()

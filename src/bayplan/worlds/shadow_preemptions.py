@@ -120,5 +120,6 @@ def is_marked(pod: Pod, schedulers: Collection[str]) -> bool:
     return (
         condition is not None
         and (condition.status, condition.reason) == (TRUE, CONDITION_REASON)
+        # Nothing else of a pod says which scheduler it was: upstream writes the name into this text.
         and condition.message.partition(":")[0] in schedulers
     )

@@ -216,6 +216,12 @@ WAKING = {
         {"kind": "ResourceClaim", "action": "Delete", "old": allocated_claim(), "new": None},
         (False, True),
     ),
+    "a claim goes that had no devices": (
+        [tainted(), {**allocated_claim(), "status": {}}, pod("p").cpu("1").dict()],
+        "DynamicResources",
+        {"kind": "ResourceClaim", "action": "Delete", "old": {**allocated_claim(), "status": {}}, "new": None},
+        (False, False),
+    ),
 }
 
 
@@ -261,6 +267,9 @@ def test_a_dump_that_names_no_version_of_kubernetes_is_refused(asked: str | None
 
 # Devices. One node, one slice; the pod uses the claim `c`.
 
+OPTIONAL = "DRAOptionalNodeOperations"
+ONE_SLOT = {"counterSet": "slots", "counters": {"slots": {"value": "1"}}}
+POOL = {"name": "p", "generation": 1, "resourceSliceCount": 1}
 SHARED = {"allowMultipleAllocations": True}
 
 
@@ -272,7 +281,7 @@ def devices(*each: Plain, **more: Any) -> Plain:
         "spec": {
             "driver": "d",
             "nodeName": "a",
-            "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+            "pool": POOL,
             "devices": list(each),
             **more,
         },
@@ -303,12 +312,43 @@ def asking(*, constraints: list[Plain] | None = None, name: str = "c", **exactly
     }
 
 
-def holding(amount: str) -> Plain:
+def slots(node_name: str, count: str) -> Plain:
+    """Another slice of the pool, with the counters that its devices share."""
+    counters = {"name": "slots", "counters": {"slots": {"value": count}}}
+    slice_of_counters = devices(sharedCounters=[counters], nodeName=node_name, pool={**POOL, "resourceSliceCount": 2})
+    del slice_of_counters["spec"]["devices"]
+    return {**slice_of_counters, "metadata": {"name": "counters"}}
+
+
+def holding(amount: str | None) -> Plain:
     """Another claim, which has so much of the first device's room."""
     claim = asking(name="other")
     share = {"driver": "d", "pool": "p", "device": "d0", "request": "r", "shareID": "x"}
-    results = [{**share, "consumedCapacity": {"room": amount}}]
+    results = [share if amount is None else {**share, "consumedCapacity": {"room": amount}}]
     claim["status"] = {"allocation": {"devices": {"results": results}}}
+    return claim
+
+
+def several(*choices: list[str]) -> Plain:
+    """A claim with a request for each list of devices that would do, and all of them of different kinds."""
+    claim = asking(constraints=[{"distinctAttribute": "d/kind"}])
+    claim["spec"]["devices"]["requests"] = [
+        {"name": f"r{place}", "exactly": {"deviceClassName": "k", "selectors": [one_of(names)]}}
+        for place, names in enumerate(choices)
+    ]
+    return claim
+
+
+def one_of(kinds: list[str]) -> Plain:
+    named = {"d0": "x", "d1": "y", "d2": "z"}
+    return {"cel": {"expression": f"device.attributes['d'].kind in {[named[each] for each in kinds]}"}}
+
+
+def skipping(*operations: str) -> Plain:
+    """The pod's claim, allocated and usable on every node."""
+    claim = asking()
+    result = {"driver": "d", "pool": "p", "device": "d0", "request": "r", "skipNodeOperations": [*operations]}
+    claim["status"] = {"allocation": {"devices": {"results": [result]}}}
     return claim
 
 
@@ -340,6 +380,18 @@ DEVICE_CHANGES = {
         ["a"],
         [],
     ),
+    "a claim whose devices skip operations on nodes that do not know of it": (
+        using(skipping("NodePrepareResources"), devices(device("d0")), node("b").declares(OPTIONAL).dict()),
+        feasible,
+        ["a", "b"],
+        ["b"],
+    ),
+    "a claim whose devices skip nothing": (
+        using(skipping(), devices(device("d0")), node("b").declares(OPTIONAL).dict()),
+        feasible,
+        ["a", "b"],
+        ["a", "b"],
+    ),
     "ranges in thousandths": (
         using(asking(capacity={"requests": {"room": "1200m"}}), devices(device("d0", room="1500m", taken=STEPS))),
         feasible,
@@ -352,6 +404,53 @@ DEVICE_CHANGES = {
         "claim default/c: selector #0: CEL runtime error: no such key: size",
         "claim default/c: selector #0 on device d/p/d0: CEL runtime error: no such key: size. consider using "
         "CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields",
+    ),
+    "devices that were given back do not count when others are compared": (
+        using(
+            several(["d0", "d1", "d2"], ["d0", "d1", "d2"], ["d1"]),
+            devices(device("d0", kind="x"), device("d1", kind="y"), device("d2", kind="z")),
+        ),
+        feasible,
+        ["a"],
+        ["a"],
+    ),
+    "a share without capacity is not taken from counters twice": (
+        using(
+            asking(),
+            devices({"name": "d0", **SHARED, "consumesCounters": [ONE_SLOT]}, pool={**POOL, "resourceSliceCount": 2}),
+            slots("a", "1"),
+            holding(None),
+        ),
+        feasible,
+        [],
+        ["a"],
+    ),
+    "counters that another node's slice has": (
+        using(
+            asking(),
+            devices({"name": "d0", "consumesCounters": [ONE_SLOT]}, pool={**POOL, "resourceSliceCount": 2}),
+            slots("b", "1"),
+        ),
+        feasible,
+        ["a"],
+        ["a"],
+    ),
+    "a capacity below nothing": (
+        using(asking(capacity={"requests": {"room": "-1"}}), devices(device("d0", room="10"))),
+        why,
+        [],
+        'claim default/c, request r: checking capacity for device d/p/d0: capacity "room": capacity value is negative',
+    ),
+    "a capacity that passes what can be counted when it is rounded up": (
+        using(
+            asking(capacity={"requests": {"room": "9223372036854775807m"}}),
+            devices(device("d0", room="1", taken=STEPS)),
+        ),
+        why,
+        CANNOT,
+        'claim default/c, request r: checking capacity for device d/p/d0: capacity "room": capacity request cannot be '
+        "represented in the device's range arithmetic: rounding request 9223372036854775807000000n up to the next step "
+        "passes the milli-value range",
     ),
     "a capacity that is too large to compute with": (
         using(asking(capacity={"requests": {"room": "10E"}}), devices(device("d0", room="1", taken=STEPS))),
@@ -372,3 +471,18 @@ def test_a_version_allocates_as_its_scheduler(
         for version in RELEASES
     }
     assert answers == by_version(before, since_1_37)
+
+
+@pytest.mark.parametrize(
+    ("version", "wakeups", "wakes"),
+    [("1.36", "complete", False), ("1.37", "upstream", False), ("1.37", "complete", True)],
+)
+def test_a_node_that_begins_to_skip_operations_wakes_where_nothing_is_missed(
+    version: str, wakeups: str, *, wakes: bool
+) -> None:
+    before, after = node("b").dict(), node("b").declares(OPTIONAL).dict()
+    after["metadata"]["resourceVersion"] = "2"
+    event = {"kind": "Node", "action": "Update", "old": before, "new": after}
+    objects = [*using(skipping("*"), devices(device("d0"))), before]
+    woken = would_wake(objects, "default/p", ["DynamicResources"], event, wakeups=wakeups, kubernetes_version=version)
+    assert woken is wakes

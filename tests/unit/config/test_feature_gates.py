@@ -15,11 +15,10 @@ from bayplan.config.feature_gates import (
     FeatureGateError,
     read_feature_gates,
 )
-from bayplan.config.known_gates import KNOWN_GATES
 from bayplan.config.releases import RELEASES, KubernetesRelease
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 
-OF_1_36 = RELEASES["1.36"]
+OF_1_36, OF_1_37 = RELEASES["1.36"], RELEASES["1.37"]
 
 #: Gates that can be switched off only with those that need them.
 WITH_OTHERS = {
@@ -46,24 +45,44 @@ READ_BY_UPSTREAM = """
     TaintTolerationComparisonOperators TopologyAwareWorkloadScheduling VolumeAttributesClass VolumeLimitScaling
     WorkloadAwarePreemption
 """
+NEW_IN_1_37 = """
+    CompositePodGroup DRADerivedAttributes DRADeviceCompatibilityGroups DRAFractionalCapacityRange
+    DRAOptionalNodeOperations InPlacePodVerticalScalingSchedulerPreemption InterPodAffinityHostnameFastPath
+    PodGroupPreemptionPolicy SchedulerPreQueueingHints
+"""
 PARITY = Path(__file__).resolve().parents[3] / "docs" / "parity.md"
 ROW = re.compile(r"^\| (\w+) \| (on|off) \| (works|no effect|rejected|locked) \|", re.MULTILINE)
 
 
 def test_the_table_of_the_docs_is_complete() -> None:
     """It names what the scheduler reads, with the default and what becomes of the other setting."""
-    table = {name: (default, handling) for name, default, handling in ROW.findall(PARITY.read_text(encoding="utf-8"))}
+    table = tables()[0]
     merged_by_the_api_server = "MatchLabelKeysInPodTopologySpreadSelectorMerge"
     assert set(table) == {*READ_BY_UPSTREAM.split(), merged_by_the_api_server}
-    assert table == {name: ("on" if KNOWN_GATES[name].default else "off", handling_of(name)) for name in table}
+    assert table == {name: handling_of(name, OF_1_36) for name in table}
 
 
-def handling_of(name: str) -> str:
-    if KNOWN_GATES[name].is_locked:
-        return "locked"
-    if name in REFUSED:
-        return "rejected"
-    return "works" if name in GATE_FIELDS else "no effect"
+def test_the_table_of_1_37_has_what_differs() -> None:
+    before, since_1_37 = tables()
+    read = {name for name in before if name in OF_1_37.gates} | set(NEW_IN_1_37.split())
+    handled = {name: handling_of(name, OF_1_37) for name in sorted(read)}
+    assert since_1_37 == {name: handling for name, handling in handled.items() if handling != before.get(name)}
+
+
+def tables() -> list[dict[str, tuple[str, str]]]:
+    """Of the first version, and of the one after it: by gate its default, and what becomes of the other setting."""
+    texts = PARITY.read_text(encoding="utf-8").split("### Gates of v1.37")
+    return [{name: (default, handling) for name, default, handling in ROW.findall(text)} for text in texts]
+
+
+def handling_of(name: str, release: KubernetesRelease) -> tuple[str, str]:
+    gate = release.gates[name]
+    handling = "works" if name in GATE_FIELDS else "no effect"
+    if gate.is_locked:
+        handling = "locked"
+    elif name in REFUSED and not (release.has_pod_groups and name in GROUP_GATES):
+        handling = "rejected"
+    return "on" if gate.default else "off", handling
 
 
 OF_EVERY_VERSION = pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)

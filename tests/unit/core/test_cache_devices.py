@@ -57,3 +57,23 @@ def test_the_node_of_a_slice_that_goes_is_logged() -> None:
 
 def test_nothing_is_logged_where_no_class_stands_for_a_resource() -> None:
     assert logged_by(cache_with(None), a_slice("n2", 2)) == set()
+
+
+def test_the_node_whose_device_a_claim_gets_or_gives_back_is_logged() -> None:
+    cache = cache_with(RESOURCE)
+    log = cache.nodes.usage_changes
+    held, free = (devices.claim_of("mine", devices.asks("r")) for _ in range(2))
+    for change in (devices.held(held, "n2", "d0"), free):
+        before = log.position
+        cache.add(change)
+        rows = log.since(before)
+        assert rows is not None
+        assert {cache.nodes.names[row] for row in rows} == {"n2"}
+
+
+def test_all_nodes_are_looked_at_again_when_a_class_stands_for_another_resource() -> None:
+    cache = cache_with(None)
+    logs = cache.nodes.spec_changes, cache.nodes.usage_changes
+    before = [log.position for log in logs]
+    cache.add(devices.device_class(extended=RESOURCE))
+    assert [log.since(position) for log, position in zip(logs, before, strict=True)] == [None, None]

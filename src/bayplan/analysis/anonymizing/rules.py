@@ -121,7 +121,8 @@ FIELDS: Final = {
         "preemption_policy restart_policy protocol action when_unsatisfiable node_affinity_policy node_taints_policy"
         " access_modes volume_mode phase status reason declared_features reclaim_policy pod_replacement_policy"
         " persistent_volume_reclaim_policy pod_management_policy completion_mode concurrency_policy"
-        " volume_binding_mode allocation_mode resource unhealthy_pod_eviction_policy operator effect medium",
+        " volume_binding_mode allocation_mode resource unhealthy_pod_eviction_policy operator effect medium"
+        " skip_node_operations",
     ),
 }
 """Field -> rule, for text, lists of text, and maps."""

@@ -15,6 +15,7 @@ from bayplan.controllers.workloads.job_pods import CONTROLLER_UID_LABEL, JOB_IND
 from bayplan.controllers.workloads.job_tracking import TRACKING
 from bayplan.controllers.workloads.templates import REVISION_HASH
 from bayplan.core.plugins.csi_migration import DRIVERS, UNTRANSLATED_PLUGINS, ZONE_LABELS
+from bayplan.core.plugins.dynamic_resources import OPTIONAL_NODE_OPERATIONS
 from bayplan.core.plugins.node_declared_features import RESTART_ALL_CONTAINERS, USER_NAMESPACES_ON_HOST_NETWORK
 from bayplan.core.plugins.node_volume_limits_hints import AZURE_FILE_DRIVER, VSPHERE_DRIVER
 from bayplan.model import well_known
@@ -90,6 +91,7 @@ WORDS: Final = frozenset(
     {
         *well_known.TAINT_EFFECTS,
         *(EXACT_COUNT, ALL_DEVICES, RESTART_ALL_CONTAINERS, USER_NAMESPACES_ON_HOST_NETWORK),
+        *(OPTIONAL_NODE_OPERATIONS, "*", "NodePrepareResources", "NodeUnprepareResources"),
         *_words("In NotIn Exists DoesNotExist Gt Lt Equal True False Unknown true false yes no"),
         # policies
         *_words("PreemptLowerPriority Never Always OnFailure RestartAllContainers Restart IfHealthyBudget AlwaysAllow"),

@@ -48,6 +48,7 @@ from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.standard import Controllers, standard_controllers
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.instruments import Instruments
 from bayplan.model.durations import parse_span
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import ALL_KINDS, Object
@@ -59,7 +60,8 @@ from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.extender_journal import JournaledExtender
-from bayplan.worlds.journal import JournalWriter
+from bayplan.worlds.journal import AS_RECORDED, TIES, JournalWriter
+from bayplan.worlds.recorded_ties import RecordedTies
 from bayplan.worlds.simulated import SimulatedWorld
 
 EPOCH = parse_time("2026-01-01T00:00:00Z")
@@ -174,6 +176,7 @@ class Simulation:
             on_choice=self.preemptions.chosen,
             on_group_attempt=self.preemptions.group_tried,
             extenders=self._extenders,
+            instruments=self._ties(),
         )
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
         self._queue_figures = scheduler.queue.figures
@@ -189,6 +192,8 @@ class Simulation:
             head["featureGates"] = self.options.feature_gates
         if self._extenders:
             head["extenders"] = True
+        if self._lives is not None:
+            head[TIES] = AS_RECORDED
         self._journal = journal(head) if journal is not None else None
         self.world = SimulatedWorld(
             store,
@@ -204,6 +209,10 @@ class Simulation:
         """Kubelets ask for the lives of running pods as soon as they hear of them."""
         before: list[Controller] = [] if self._lives is None else [self._lives]
         return [*before, *self._controllers, self.listener]
+
+    def _ties(self) -> Instruments | None:
+        """Of equally good nodes the recorded one is taken."""
+        return None if self._lives is None else RecordedTies(self._lives.node_of)
 
     def _connected(self, configuration: Configuration, store: Store) -> tuple[HttpExtender, ...]:
         """The extenders that are asked; each answer goes into the journal."""

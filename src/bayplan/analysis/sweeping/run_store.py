@@ -17,6 +17,7 @@ import msgspec
 
 from bayplan.analysis.simulation.results.columns import Columns
 from bayplan.analysis.simulation.results.libraries import arrow_table, library, require
+from bayplan.analysis.sweeping.kept_figures import kept
 from bayplan.analysis.sweeping.runs import RunOutcome
 from bayplan.model.errors import Fault, InvalidObject
 
@@ -74,13 +75,13 @@ class RunStore:
             if path.exists():
                 for row in parquet.read_table(path).to_pylist():
                     outcome = _outcome(row)
-                    self.found[outcome.run] = outcome
+                    self.found[outcome.run] = kept(outcome)
         for line in self._recent.read_bytes().splitlines() if self._recent.exists() else ():
             try:
                 outcome = msgspec.json.decode(line, type=RunOutcome)
             except msgspec.DecodeError:
                 break
-            self.found[outcome.run] = outcome
+            self.found[outcome.run] = kept(outcome)
 
     def _rewrite_recent(self) -> None:
         """Without a line that was cut off; what only this file has stays in it."""

@@ -92,7 +92,7 @@ class RunOutcome(msgspec.Struct):
     error: str = ""
     digest: str = ""  # of everything that `simulate` gives for it
     partial: bool = False  # it ended itself because of an endless loop
-    figures: dict[str, float] = {}
+    figures: Mapping[str, float] = {}
 
 
 def do_run(story: Story, name: str, spec: RunSpec) -> RunOutcome:

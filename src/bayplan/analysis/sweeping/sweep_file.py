@@ -187,5 +187,5 @@ def _located_value(name: str, value: Any, folder: Path) -> Any:
         return str(folder / value)
     if name == "nodes":
         source, equals, number = value.rpartition("=")
-        return f"{folder / source}{equals}{number}" if (folder / source).exists() else value
+        return f"{folder / source}{equals}{number}" if source and (folder / source).exists() else value
     return value

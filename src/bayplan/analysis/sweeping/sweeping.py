@@ -17,6 +17,7 @@ from bayplan.analysis.simulation.inputs.traces import Trace
 from bayplan.analysis.simulation.replaying.recorded_life import RecordedLife
 from bayplan.analysis.sweeping.axes import read_axes
 from bayplan.analysis.sweeping.design import design, read_sampling
+from bayplan.analysis.sweeping.kept_figures import kept
 from bayplan.analysis.sweeping.local_engine import LocalEngine, Task
 from bayplan.analysis.sweeping.preparing import Base, Preparation
 from bayplan.analysis.sweeping.ray_engine import RayEngine
@@ -147,7 +148,7 @@ def _sweep_points(
         for outcome in running:
             if store is not None:
                 store.add(outcome)
-            outcomes[outcome.run] = outcome
+            outcomes[outcome.run] = kept(outcome)
             failed += bool(outcome.error)
             if progress is not None:
                 progress(len(outcomes), total, failed)

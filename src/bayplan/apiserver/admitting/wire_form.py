@@ -9,6 +9,7 @@ and times get their one way of being written. That the types are right is checke
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -94,6 +95,8 @@ def _one(field: Field) -> _Action | None:
         return canonical
     if field.type == "Time":
         return _time
+    if field.type == "bytes":
+        return _encoded
     if not field.is_message:
         return None
     name = field.type
@@ -158,6 +161,13 @@ def _map_action(one: _Action | None, zero: Any, empty: Any) -> _Action:
     return lambda values: (
         {key: one(zero if value is None else value) for key, value in values.items()} if values else empty
     )
+
+
+def _encoded(value: str | list[int | None]) -> str:
+    """Bytes as text, if they were written one by one."""
+    if isinstance(value, str):
+        return value
+    return base64.b64encode(bytes(one or 0 for one in value)).decode()
 
 
 def _time(text: str) -> str:

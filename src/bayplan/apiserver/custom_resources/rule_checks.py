@@ -166,7 +166,7 @@ def _undefined_field(text: str, tree: Node, schema: Schema, *, is_root: bool) ->
     field = next(_Fields(is_root=is_root).unknown(tree, {"self": schema, "oldSelf": schema}), None)
     if field is None:
         return ""
-    found = re.search(rf"\.\??{re.escape(field)}\b", text)
+    found = re.search(rf"\.\s*\??\s*{re.escape(field)}\b", text)
     start = found.start() if found is not None else 0
     line_start = text.rfind("\n", 0, start) + 1
     line, column = text.count("\n", 0, start) + 1, start - line_start

@@ -97,6 +97,8 @@ class Kind:
 
     # Metadata.
     name_rule: NameRule = subdomain_faults
+    any_finalizers: bool = False
+    """Whether finalizers need no domain, as those of other kinds do."""
     watched: tuple[str, ...] | None = None
     """Fields in which a change means a new generation; None for kinds without generations."""
     watched_since: str = ""

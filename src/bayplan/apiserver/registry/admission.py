@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from bayplan.apiserver.admitting.cluster import EVENTS, ClusterView
 from bayplan.apiserver.admitting.documents import Document, settle
+from bayplan.apiserver.admitting.owner_references import drop_repeated_owners
 from bayplan.apiserver.admitting.plugins.namespaces import check_namespace
 from bayplan.apiserver.admitting.plugins.pod_security import check_pod_security
 from bayplan.apiserver.admitting.plugins.quotas import check_quotas
@@ -71,7 +72,7 @@ def admit_create(
             kind.complete(resource, defaulted, None, shown_name, cluster)
         return defaulted
 
-    made = complete(own(with_defaults(resource, document)))
+    made = complete(own(drop_repeated_owners(with_defaults(resource, document), options.warnings)))
     made = gate.mutated(made, lambda changed: complete(with_defaults(resource, changed)))
     prepare_create(resource, made, now)
     _allocate(kind, resource, made, None, cluster)
@@ -107,7 +108,7 @@ def admit_update(
             kind.complete(resource, defaulted, old, defaulted["metadata"].get("name", ""), cluster)
         return defaulted
 
-    made = complete(own(with_defaults(resource, new)))
+    made = complete(own(drop_repeated_owners(with_defaults(resource, new), options.warnings)))
     made = gate.mutated(made, lambda changed: complete(with_defaults(resource, changed)))
     prepare_update(resource, made, old, subresource, now)
     if not subresource:
@@ -153,10 +154,15 @@ def with_defaults(resource: Resource, document: Document) -> Document:
 def _faults_of_new(kind: Kind, resource: Resource, document: Document) -> Faults:
     """Everything that is wrong with a new document."""
     faults = Faults()
-    check_metadata(document["metadata"], faults, namespaced=resource.namespaced, rule=kind.name_rule)
+    _check_metadata(kind, document["metadata"], faults, namespaced=resource.namespaced)
     if kind.check is not None:
         kind.check(document, faults)
     return faults
+
+
+def _check_metadata(kind: Kind, metadata: Document, faults: Faults, *, namespaced: bool) -> None:
+    rule, of_any_kind = kind.name_rule, kind.any_finalizers
+    check_metadata(metadata, faults, namespaced=namespaced, rule=rule, of_any_kind=of_any_kind)
 
 
 def _faults_of_change(kind: Kind, new: Document, old: Document, subresource: str) -> Faults:
@@ -164,7 +170,7 @@ def _faults_of_change(kind: Kind, new: Document, old: Document, subresource: str
     faults = Faults()
     check_common_metadata(new["metadata"], old["metadata"], faults)
     if subresource:
-        check_metadata_update(new["metadata"], old["metadata"], faults)
+        check_metadata_update(new["metadata"], old["metadata"], faults, of_any_kind=kind.any_finalizers)
         if subresource in kind.subresources:
             kind.subresources[subresource](new, old, faults)
         return faults
@@ -180,9 +186,9 @@ def _faults_of_change(kind: Kind, new: Document, old: Document, subresource: str
 
 def _take_step(step: ChangeCheck, kind: Kind, new: Document, old: Document, faults: Faults) -> None:
     if step is ChangeCheck.METADATA:
-        check_metadata_update(new["metadata"], old["metadata"], faults)
+        check_metadata_update(new["metadata"], old["metadata"], faults, of_any_kind=kind.any_finalizers)
     if step is ChangeCheck.NEW:
-        check_metadata(new["metadata"], faults, namespaced="namespace" in old["metadata"], rule=kind.name_rule)
+        _check_metadata(kind, new["metadata"], faults, namespaced="namespace" in old["metadata"])
     if step in (ChangeCheck.NEW, ChangeCheck.CHECK) and kind.check is not None:
         kind.check(new, faults)
     if step is ChangeCheck.UPDATE and kind.check_update is not None:

@@ -30,7 +30,7 @@ _ANY_VERSION: Final = "0"
 
 def check_namespace_of(namespace: str, document: Document) -> None:
     """Raises BadRequest where a document names another namespace than its request."""
-    if namespace and metadata_of(document).get("namespace", "") not in ("", namespace):
+    if namespace and (metadata_of(document).get("namespace") or "") not in ("", namespace):
         raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 
 

@@ -173,12 +173,23 @@ class _Judge:
             self.message(value, message(type_name), place)
 
     def _scalar(self, value: Any, type_name: str, place: _Place, go_type: str) -> None:
-        if type(value) not in _SCALAR_RULES[type_name]:
+        if type_name == "bytes" and isinstance(value, list) and not isinstance(value, _Pairs):
+            self._bytes(value, place)
+        elif type(value) not in _SCALAR_RULES[type_name]:
             self._wrong(value, place, go_type)
         elif type_name in INT_BITS and not _fits_bits(value, INT_BITS[type_name]):
             self._wrong(value, place, go_type, number_text=_number_text(value))
         elif type_name == "bytes":
             self.wrong_type = self.wrong_type or base64_fault(value)
+
+    def _bytes(self, values: list[Any], place: _Place) -> None:
+        """Written one by one, as Go takes them too."""
+        for index, value in enumerate(values):
+            if type(value) is not int and value is not None:
+                text = _number_text(value) if _kind(value) == "number" else ""
+                self._wrong(value, place.index(index), "uint8", number_text=text)
+            elif value is not None and not 0 <= value < 256:
+                self._wrong(value, place.index(index), "uint8", number_text=_number_text(value))
 
     def _wrong(self, value: Any, place: _Place, go_type: str, number_text: str = "") -> None:
         self.wrong_type = self.wrong_type or _cannot_unmarshal(value, place, go_type, number_text)

@@ -228,15 +228,12 @@ class Counters:
         """(identities + 1,) which identities of pods in the table the counter counts; the last entry is for id -1."""
         return row_mask(row_array(list(counter.matching_ids)), len(self._shapes.identities) + 1)
 
-    def carriers(self, term_id: int) -> NodeCounts:
-        """How many pods on each node carry the term (a pod that carries it twice counts twice)."""
-        return self._carriers_of(CarrierKey(term_id, None))
+    def carriers(self, term_id: int, below: int | None = None) -> NodeCounts:
+        """How many pods on each node carry the term, of any priority or below one.
 
-    def carriers_below(self, term_id: int, priority: int) -> NodeCounts:
-        """How many pods of a lower priority than this carry the term on each node."""
-        return self._carriers_of(CarrierKey(term_id, priority))
-
-    def _carriers_of(self, key: CarrierKey) -> NodeCounts:
+        A pod that carries it twice counts twice.
+        """
+        key = CarrierKey(term_id, below)
         counts = self._recent.get(key)
         if counts is None:
             counts = NodeCounts(self._count_carriers(key))

@@ -140,6 +140,11 @@ class NodeTable(ColumnTable):
         naming = [serial for (amounts, _), serial in self.sizes.items() if any(name == resource for name, _ in amounts)]
         return np.isin(self.size_ids, naming)
 
+    def declaring(self, feature: str) -> BoolArray:
+        """(nodes,) the nodes whose kubelet says that it has the feature."""
+        declaring = np.array([feature in features for features in self.feature_sets.values], dtype=np.bool_)
+        return declaring[self.feature_set_ids]
+
     def add_node(self, node: Node) -> int:
         """Add a node, or replace the object of one that is known."""
         row = self.row_for(node.metadata.name)

@@ -222,7 +222,8 @@ class ReservePlugin(Protocol):
     name: ClassVar[str]
 
     def reserve(self, pod: PodInfo, view: View, node_row: int) -> Sequence[Object]:
-        """Objects as they will be once the pod is on the node; reserved for it from now on.
+        """Objects as they will be once the pod is on the node; reserved for it from now on. None for a pod that the
+        plugin has skipped at PreFilter.
 
         If the pod does not get bound, the core undoes in memory what was not written; see `UnreservePlugin`.
         """

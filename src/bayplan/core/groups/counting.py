@@ -8,7 +8,7 @@ on which nodes are better. Changes nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol, TypeGuard
+from typing import Protocol, TypeGuard
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from bayplan.core.framework.verdict import CycleError
 from bayplan.core.groups.member import Member
 from bayplan.core.snapshot import View
 
-#: They reserve nothing for a pod without volumes and claims, for which their filters have nothing to do.
-_RESERVING: Final = frozenset({"VolumeBinding", "DynamicResources"})
-
 
 class _CountsRoom(Protocol):
     def room(self, state: State, view: View, rows: RowArray) -> IntArray | None:
@@ -33,8 +30,6 @@ def room_for(profile: Profile, members: Sequence[Member], view: View) -> IntArra
     """(nodes,) how many of the members each node takes; None where they have to be placed to know."""
     if not _are_alike(members) or view.nominated or profile.extenders:
         return None
-    if any(plugin.name not in _RESERVING for plugin in profile.reserve):
-        return None
     pod = members[0].info
     try:
         pre = run_pre_filters(profile, pod, view)
@@ -43,6 +38,8 @@ def room_for(profile: Profile, members: Sequence[Member], view: View) -> IntArra
         return None
     if not pre.status.ok or pre.nodes is not None:
         return None
+    if any(pre.states.get(plugin.name) is not SKIP for plugin in profile.reserve):
+        return None  # it may reserve something
     rows = filtered.feasible_rows
     here = np.full(len(rows), len(members), dtype=np.int64)
     for plugin, state in zip(filtered.plugins, filtered.states, strict=True):

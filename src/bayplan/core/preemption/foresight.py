@@ -19,20 +19,22 @@ from numpy.typing import NDArray
 from bayplan.core.columns import BoolArray, RowArray, distinct, row_array, row_mask
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import count_verdicts
-from bayplan.core.filtering import PASSED, Filtered, Verdicts, WhatIfWorlds, run_filters, take_failures
-from bayplan.core.framework.contract import SKIP, State
-from bayplan.core.framework.speed_hints import (
-    OWN_PODS_DECIDE,
-    UNFORESEEN,
-    SpeedHints,
+from bayplan.core.filtering import (
+    DEPENDS,
+    DEPENDS_ON_ITSELF,
+    PASSED,
+    Filtered,
+    Verdicts,
+    WhatIfWorlds,
+    run_filters,
+    take_failures,
 )
+from bayplan.core.framework.contract import SKIP, State
+from bayplan.core.framework.speed_hints import OWN_PODS_DECIDE, UNFORESEEN, SpeedHints
 from bayplan.core.framework.verdict import Status
 from bayplan.core.preemption.candidacy import CANDIDATE, NOT_TRIED, STILL_FAILING, UNHARMED, Candidacy, cheapest
 from bayplan.core.preemption.potential import potential_rows
 from bayplan.core.snapshot import View
-
-#: In `rejected_by` of an outlook: the answer depends on which pods leave; or on nothing but that.
-DEPENDS, DEPENDS_ON_ITSELF = -3, -4
 
 
 class Foreseen:

@@ -65,7 +65,9 @@ def group_parts(document: Plain) -> Iterator[Part]:
         return
     yield _answer(document)
     details: list[Part] = []
-    if len(document["order"]) <= _SHOWN:
+    if not document["aloneOn"]:
+        pass  # nobody was tried, so it is not known who fits where
+    elif len(document["order"]) <= _SHOWN:
         yield _members(document)
     else:
         details.append(_members(document))

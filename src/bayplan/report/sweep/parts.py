@@ -45,12 +45,9 @@ def headline(summary: SweepSummary) -> Sentence:
         return Sentence(f"{runs}. All failed.", Tone.BAD)
     if not real:
         return Sentence(f"{runs}. No difference to the baseline is more than chance.")
-    measures = [
-        measure
-        for measure in summary.measures
-        if any(measure in point.differences and point.differences[measure].real for point in real)
-    ]
-    in_what = listed(measures, _MEASURES) if measures else "figures that are not shown"
+    figures = {name: None for point in real for name, found in point.differences.items() if found.real}
+    shown = [measure for measure in summary.measures if measure in figures]
+    in_what = listed(shown or [*figures], _MEASURES) + ("" if shown else ", which are not in the table")
     of = f"{len(real):,} of {counted(len(summary.points) - 1, 'point')}"
     return Sentence(f"{runs}. {of} differ from the baseline in more than chance: {in_what}.")
 

@@ -26,6 +26,7 @@ def machines(count: int) -> Iterator[Any]:
     """A Ray cluster of so many nodes with one CPU each; the last of them can be killed."""
     # Workers unpickle by importing, which needs the path of this process.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - else they wait until no other test wants a CPU
     cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     try:
         for _ in range(count - 1):

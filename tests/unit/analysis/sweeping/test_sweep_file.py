@@ -77,6 +77,11 @@ def test_files_are_beside_the_sweep(folder: Path) -> None:
     assert [node.metadata.name for nodes in prepared.story.nodes.values() for node in nodes] == ["extra-0", "extra-1"]
 
 
+def test_nodes_without_a_number_are_said_as_they_are_written(folder: Path) -> None:
+    found = read_sweep(written(folder, "base: {files: cluster.yaml}\naxes: {nodes: [8cpu]}\n"))
+    assert found.design.points == ({"nodes": "8cpu"},)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

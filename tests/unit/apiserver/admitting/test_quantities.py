@@ -29,6 +29,12 @@ from bayplan.apiserver.admitting.quantities import added, canonical, canonical_a
         ("0Mi", "0"),
         ("-1", "-1"),
         ("1n", "1n"),
+        ("+1", "+1"),
+        ("01Gi", "01Gi"),
+        ("1e0", "1e0"),
+        ("5.", "5."),
+        ("01024Ki", "1Mi"),
+        ("+1000", "1k"),
     ],
 )
 def test_a_quantity_has_one_way_of_being_written(given: str | float, written: str) -> None:

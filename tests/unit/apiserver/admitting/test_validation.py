@@ -57,6 +57,19 @@ DEFINITION = {
             "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
         ),
         (
+            document(
+                "v1",
+                "ReplicationController",
+                {"selector": {"a": "b"}, "template": TEMPLATE, "replicas": -1, "minReadySeconds": -1},
+            ),
+            "[spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0, "
+            "spec.replicas: Invalid value: -1: must be greater than or equal to 0]",
+        ),
+        (
+            document("v1", "ReplicationController", {"selector": {"a": "b"}}),
+            "spec.template: Required value",
+        ),
+        (
             document("batch/v1", "Job", {"template": {"spec": pod()["spec"]}}),
             'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
         ),
@@ -284,3 +297,28 @@ def test_a_fault_of_metadata_is_found_four_times_in_a_change_and_told_once() -> 
         _update(old, {**old, "metadata": {**old["metadata"], "labels": {"a": "b c"}}})
     assert len(caught.value.causes) == 4
     assert caught.value.message.count("a valid label must be") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "any_will_do"),
+    [
+        (document("coordination.k8s.io/v1", "Lease", {}), True),
+        (document("node.k8s.io/v1", "RuntimeClass", handler="h"), True),
+        (document("apiregistration.k8s.io/v1", "APIService", {}), True),
+        (document("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"), True),
+        (document("v1", "ConfigMap"), False),
+        (document("storage.k8s.io/v1", "CSINode", {"drivers": []}), False),
+    ],
+    ids=lambda value: value["kind"] if isinstance(value, dict) else "",
+)
+def test_some_kinds_let_finalizers_be_without_a_domain(given: dict[str, Any], any_will_do: bool) -> None:
+    text = "name is neither a standard finalizer name nor is it fully qualified"
+    given = {**given, "metadata": {**given["metadata"], "finalizers": ["mine"]}}
+    assert (text not in refusal(given)) == any_will_do
+    old = {**given, "metadata": {**given["metadata"], "finalizers": ["a/b"]}}
+    try:
+        admit_update(resource_named(given), given, old, Documents(namespace("default")), NOW)
+        message = ""
+    except ApiError as error:
+        message = error.message
+    assert (text not in message) == any_will_do

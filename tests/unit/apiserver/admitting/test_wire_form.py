@@ -55,6 +55,11 @@ def test_null_among_bytes_is_none_of_them() -> None:
     assert in_wire_form({"binaryData": {"a": None}}, "core.v1.ConfigMap")["binaryData"] == {"a": ""}
 
 
+@pytest.mark.parametrize(("given", "text"), [([], ""), ([97, None, 255], "YQD/"), ("YQ==", "YQ==")])
+def test_bytes_are_written_as_text(given: Any, text: str) -> None:
+    assert in_wire_form({"binaryData": {"a": given}}, "core.v1.ConfigMap")["binaryData"] == {"a": text}
+
+
 def test_what_a_type_always_shows_is_added() -> None:
     written = in_wire_form(POD, "core.v1.Pod")
     assert written["status"] == {}

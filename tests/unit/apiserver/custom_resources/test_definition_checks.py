@@ -95,3 +95,14 @@ def test_groups_of_kubernetes_need_an_approval() -> None:
     assert 'a reason starting with "unapproved"' in api.refusal("POST", DEFINITIONS, definition)[1]
     definition["metadata"]["annotations"] = {"api-approved.kubernetes.io": "https://github.com/x/y/pull/1"}
     assert api.call("POST", DEFINITIONS, definition)[0] == 201
+
+
+def test_defaults_need_that_unknown_fields_go() -> None:
+    def said(schema: Part) -> str:
+        definition = toy_definition({"type": "object", "properties": {"spec": schema}})
+        definition["spec"]["preserveUnknownFields"] = True
+        return Api().refusal("POST", DEFINITIONS, definition)[1]
+
+    text = "spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults in the schema"
+    assert text in said({"type": "object", "properties": {"a": {"type": "string", "default": "x"}}})
+    assert text not in said({"type": "object", "properties": {"a": {"type": "string"}}})

@@ -66,6 +66,8 @@ def test_rules_that_compile(rule: str) -> None:
         ("1", "cel expression must evaluate to a bool"),
         ("self.nothing == 1", "<input>:1:5: undefined field 'nothing'\n | self.nothing == 1\n | ....^"),
         ("has(self.nothing)", "undefined field 'nothing'"),
+        ("self. nothing == 1", "<input>:1:5: undefined field 'nothing'\n | self. nothing == 1\n | ....^"),
+        ("true &&\nself.nothing == 1", "<input>:2:5: undefined field 'nothing'\n | self.nothing == 1\n | ....^"),
         ("self.items.all(item, item.other == 'x')", "undefined field 'other'"),
         ("self.items[0].other == 'x'", "undefined field 'other'"),
     ],

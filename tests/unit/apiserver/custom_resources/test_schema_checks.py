@@ -103,6 +103,26 @@ def test_what_may_be_said(part: Part) -> None:
             ".x-kubernetes-validations[0].message: Required value: message must be specified if rule contains line b",
         ),
         (
+            {**TEXT, "x-kubernetes-validations": [{"rule": "self == ''", "message": " "}]},
+            '.x-kubernetes-validations[0].message: Invalid value: " ": must be non-empty if specified',
+        ),
+        *(
+            (
+                {**TEXT, "x-kubernetes-validations": [{"rule": "self == ''", "message": f"a{end}b"}]},
+                ".x-kubernetes-validations[0].message: Invalid value",
+            )
+            for end in "\n\r"
+        ),
+        (
+            {**TEXT, "x-kubernetes-validations": [{"rule": "self == ''", "messageExpression": " "}]},
+            ".x-kubernetes-validations[0].messageExpression: Required value: messageExpression must be non-empty if s",
+        ),
+        (
+            {"type": "array", "items": {**NAMED, "properties": {"name": {**TEXT, "nullable": True}}}}
+            | {LIST_TYPE: "map", KEYS: ["name"]},
+            ".items.properties[name].nullable: Forbidden: this property is in x-kubernetes-list-map-keys, so it cannot",
+        ),
+        (
             {**TEXT, "x-kubernetes-validations": [{"rule": "self == ''", "reason": "x"}]},
             '.x-kubernetes-validations[0].reason: Unsupported value: "x": supported values: "FieldValueDuplicate"',
         ),

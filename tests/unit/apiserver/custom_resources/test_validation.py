@@ -84,6 +84,15 @@ def test_a_valid_value_has_no_faults(schema: Part, value: Any) -> None:
             5.5,
             'Invalid value: "float64": spec.a in body must be of type int32: "float64"',
         ),
+        *(
+            ({"type": kind, "format": name}, True, f'Invalid value: "": spec.a in body must be of type {name}: ""')
+            for kind, name in (("number", "double"), ("number", "float"), ("integer", "int64"))
+        ),
+        (
+            {"type": "number", "format": "int32"},
+            True,
+            'Invalid value: "boolean": spec.a in body must be of type number: "boolean"',
+        ),
         (
             {**STRING, "format": "date-time"},
             "x",

@@ -134,6 +134,24 @@ def test_times_bytes_and_quantities_have_words_of_their_own(document: dict[str, 
     assert faults_of(json.dumps(document)).wrong_type.startswith(fault)
 
 
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ([], ""),
+        ([0, 255, None], ""),
+        ([300], "number 300"),
+        ([-1], "number -1"),
+        ([1.5], "number 1.5"),
+        (["x"], "string"),
+        ([True], "bool"),
+    ],
+)
+def test_bytes_may_be_written_one_by_one(value: list[Any], fault: str) -> None:
+    expected = f"{INTO}{fault} into Go struct field Secret.data of type uint8" if fault else ""
+    found = faults_of(json.dumps({"apiVersion": "v1", "kind": "Secret", "data": {"a": value}}))
+    assert found.wrong_type == expected
+
+
 def test_what_may_be_any_json_is_not_looked_into() -> None:
     document = {
         "apiVersion": "apps/v1",

@@ -172,3 +172,13 @@ def test_a_row_of_a_node_that_is_gone_is_as_new_for_the_next() -> None:
     assert cache.nodes.row_for("ghost") == 0
     for name, column in cache.nodes.arrays().items():
         assert not column.any(), name
+
+
+def test_a_pod_that_is_read_anew_keeps_its_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its owners are equal, though not the very list that was read before: the shape need not be worked out again."""
+    cache, before = cache_with_node(), owned()
+    cache.add_pod(before)
+    after = replace(owned(), spec=before.spec)
+    monkeypatch.delattr(cache.shapes.__class__, "of")
+    cache.update_pod(after, before)
+    assert cache.pods.shape(cache.pods.rows_by_key["default/before"]).labels == after.metadata.labels

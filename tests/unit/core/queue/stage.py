@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource, Hint
 from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
 from bayplan.core.lifecycle import PodState
@@ -114,9 +114,10 @@ class Stage:
         initial_backoff_ns: int = SECOND,
         max_backoff_ns: int = 10 * SECOND,
         pops_from_backoff: bool = True,
+        feature_gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.now = started_at
-        self.cache = Cache(gates=DEFAULT_GATES)
+        self.cache = Cache(gates=feature_gates)
         self.queue = SchedulingQueue(
             {"default-scheduler": QueueProfile(gates, Reactions((*plugins, *gates), V1_36))},
             PrioritySort().sort_key,
@@ -125,7 +126,7 @@ class Stage:
             initial_backoff_ns=initial_backoff_ns,
             max_backoff_ns=max_backoff_ns,
             mirror=self.cache,
-            gates=replace(DEFAULT_GATES, scheduler_pop_from_backoff_q=pops_from_backoff),
+            gates=replace(feature_gates, scheduler_pop_from_backoff_q=pops_from_backoff),
         )
 
     def wait(self, seconds: float) -> None:

@@ -23,7 +23,7 @@ from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.preemption.gate import PreemptionGate
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.hints import QueueProfile
-from bayplan.core.release import V1_36
+from bayplan.core.release import V1_36, V1_37
 from bayplan.testing.builders import node, pod
 
 PROFILE = QueueProfile.of(default_profile(), others=[PreemptionGate(lambda key: False), Silent()], release=V1_36)
@@ -90,6 +90,11 @@ def stage() -> Stage:
 )
 def test_who_reacts(cluster_event: ClusterEvent, plugins: set[str]) -> None:
     assert set(PROFILE.reactions.to(cluster_event)) == plugins | SILENT
+
+
+def test_since_1_37_a_changed_taint_wakes_only_who_asked_to_hear_of_it() -> None:
+    profile = QueueProfile.of(default_profile("1.37"), others=[PreemptionGate(lambda key: False)], release=V1_37)
+    assert set(profile.reactions.to(NODE_TAINT)) == {"NodeUnschedulable", "PodTopologySpread", "TaintToleration"}
 
 
 def test_gates_come_in_configured_order() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.core.queue.stage import Gate, Stage
 
+from bayplan.config.feature_gates import read_feature_gates
+from bayplan.config.releases import RELEASES
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.nominations import Nominations
 from bayplan.testing.builders import pod
@@ -47,6 +49,13 @@ def test_a_pod_that_comes_with_a_nomination_is_believed() -> None:
     stage.add(pod("b").nominated(KEPT))
     assert names_on(stage, KEPT) == ["a", "b"]
     assert len(stage.cache.nominated[KEPT]) == 2, "the cache knows as well"
+
+
+@pytest.mark.parametrize(("version", "kept"), [("1.36", []), ("1.37", ["gated"])])
+def test_since_1_37_a_pod_behind_its_gate_keeps_its_node(version: str, kept: list[str]) -> None:
+    stage = Stage(gates=(Gate("default/gated"),), feature_gates=read_feature_gates(None, RELEASES[version]))
+    stage.add(pod("gated").nominated(KEPT))
+    assert names_on(stage, KEPT) == kept
 
 
 def test_nominating_again_moves_to_the_end() -> None:

@@ -7,6 +7,7 @@ from tests.support.caches import cache_of, chosen_node
 from tests.support.preemption_attempts import default_profile
 
 from bayplan.core.deciding import Decider
+from bayplan.core.decision import Unschedulable
 from bayplan.core.reuse.board import Board
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import NodeBuilder, node, pod
@@ -68,3 +69,43 @@ def test_names_that_are_numbered_again_count_in_a_ranking_made_before() -> None:
     cache.add(like_others("1").obj())
     assert chosen_node(decider, waiting, cache.view()) == "1"
     assert cache.nodes.ranks.version > version
+
+
+def test_a_node_that_is_less_liked_than_before_falls_behind() -> None:
+    """Its score is normalized: at first all have the same, then it differs, then others differ from each other."""
+    cache, decider = cache_of(*(like_others(name).obj() for name in "abc")), Decider(PROFILES)
+    waiting = cache.info(pod("p").cpu(1).obj())
+    assert [chosen_node(decider, waiting, cache.view()) for _ in range(3)] == ["a"] * 3
+    cache.add(like_others("a").taint("old", effect="PreferNoSchedule").obj())
+    assert chosen_node(decider, waiting, cache.view()) == "b"
+    cache.add(like_others("b").taint("old", effect="PreferNoSchedule").taint("odd", effect="PreferNoSchedule").obj())
+    assert chosen_node(decider, waiting, cache.view()) == "c"
+    cache.add(like_others("c").unschedulable().obj())
+    assert chosen_node(decider, waiting, cache.view()) == "a"
+
+
+def test_what_keeps_a_pod_waiting_is_told_as_it_is_now() -> None:
+    """First one node is short of memory, then of both."""
+    cache, decider = cache_of(*(like_others(name).obj() for name in "ab")), Decider(PROFILES)
+    waiting = cache.info(pod("p").cpu(6).memory("9Gi").never_preempts().obj())
+
+    def said() -> str:
+        choice = decider.decide(waiting, cache.view())
+        assert isinstance(choice, Unschedulable)
+        return choice.diagnosis.message
+
+    assert ["Insufficient cpu" in said() for _ in range(3)] == [False] * 3
+    cache.add_pod(pod("large").cpu(4).running("a").obj())
+    assert "1 Insufficient cpu" in said()
+
+
+def test_a_nominated_pod_is_not_told_what_its_like_was_told() -> None:
+    """It makes room for all but itself, so that it fits where the other pod does not."""
+    cache, decider = cache_of(like_others("a").obj()), Decider(PROFILES)
+    builder = pod("nominated").cpu(6).never_preempts()
+    cache.nominate(builder.obj(), "a")
+    other, nominated = cache.info(pod("other").cpu(6).never_preempts().obj()), cache.info(builder.obj())
+    assert other.shape is nominated.shape
+    view = cache.view()
+    assert [isinstance(decider.decide(other, view), Unschedulable) for _ in range(3)] == [True] * 3
+    assert chosen_node(decider, nominated, view) == "a"

@@ -64,6 +64,12 @@ def test_a_group_outside_of_the_queue_says_what_keeps_it_there() -> None:
     ]
 
 
+def test_nothing_is_said_of_nodes_for_members_that_were_not_tried() -> None:
+    answer, *rest = parts_of(node("a"), gang("g", 1), pod("x", "g", priority=5))
+    assert answer.text.startswith("The group default/g is not even tried: all pods in a single pod group should have")
+    assert not any(isinstance(part, Table) for part in rest)
+
+
 def test_a_gated_member_is_no_pod_that_is_missing() -> None:
     gated = pod("y", "g")
     gated["spec"]["schedulingGates"] = [{"name": "wait"}]

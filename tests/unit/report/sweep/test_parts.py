@@ -24,11 +24,10 @@ def point(weight: int, mean: float, difference: MeanDifference | None = None) ->
     return PointSummary({"weight.A": weight, "args.A.x": "p"}, 6, 0, figures, apart, None)
 
 
-def written(*, real: bool, seeds: int = 6, failures: int = 0) -> str:
+def written(*, real: bool, seeds: int = 6, failures: int = 0, measures: tuple[str, ...] = ("waiting.high.p99",)) -> str:
     failed = [FailedRun("r", {"weight.A": 2, "args.A.x": "p"}, seed, f"bad {seed}") for seed in range(failures)]
     points = [point(1, 10), point(2, 75, MeanDifference(65, 60, 70, 6, 0.03, real))]
-    measures = ["waiting.high.p99"]
-    summary = SweepSummary(AXES, list(range(seeds)), 12, failures, 0, 0.95, 0, measures, points, [], failed)
+    summary = SweepSummary(AXES, list(range(seeds)), 12, failures, 0, 0.95, 0, [*measures], points, [], failed)
     return markdown("sweep", sweep_parts(summary))
 
 
@@ -38,6 +37,11 @@ def test_real_differences_are_the_answer() -> None:
     assert "difference to A weight 1, x p" in text
     assert "+1 min 5 s \\*" in text
     assert "1 min to 1 min 10 s" in text
+
+
+def test_real_differences_beside_the_table_are_named() -> None:
+    text = written(real=True, measures=("pods.placed",))
+    assert "more than chance: waiting.high.p99, which are not in the table." in text
 
 
 def test_next_to_nothing_has_no_sign() -> None:

@@ -2,6 +2,7 @@
 
 A solver proposes nodes and gives a lower bound for their price. The nodes are added to the cluster, and the scheduler's
 own code places every pod; whatever is left over gets more nodes, and nodes that are not needed are taken away again.
+Of pod groups that have to stay in one topology domain it is tried which domain of which group costs least.
 Then each failure is played: of a new node, or of a zone. Nothing that runs is moved or preempted before that.
 """
 
@@ -11,9 +12,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
-from math import inf
+from itertools import product
+from math import inf, prod
 from time import monotonic
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,9 +34,10 @@ from bayplan.core.cycle import attempt
 from bayplan.core.diagnosis import without_preemption
 from bayplan.core.snapshot import View
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.groups import topology_key
 from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod, PodStatus
+from bayplan.model.pod import Pod, PodStatus, group_key
 from bayplan.model.structs import replace
 from bayplan.model.well_known import INSTANCE_TYPE
 from bayplan.model.well_known import ZONE as ZONE_LABEL
@@ -44,6 +47,8 @@ NODE, ZONE = "node", "zone"
 #: Shares of a node's room that the solver may fill: less leaves slack for what it does not know.
 _USABLE = (0.95, 0.85, 0.7)
 _ROUNDS_MAX = 20
+#: Choices of domains for pod groups that are worked out.
+_CHOICES_MAX = 16
 _SECONDS_FOR_MORE = 1.0
 _DIGITS = 12  # of a price; what is beyond comes from adding up fractions
 
@@ -117,6 +122,10 @@ def plan(asking: Asking, types: Sequence[NodeType], *, survive: str = "", second
     return _Search(asking, types, demand, survive, seconds).answer()
 
 
+#: What pods of one batch have in common: the serial of their shape, and their group if that has to stay in one domain.
+_Kind: TypeAlias = tuple[int, str]
+
+
 class _Demand:
     """The pending pods in batches, and what each type has room for."""
 
@@ -124,10 +133,13 @@ class _Demand:
         course = Course(asking)
         rows_before = {name: row for name, row in course.cache.nodes.rows_by_name.items() if course.nodes.get(name)}
         names = [_add_one(asking.cluster, course, each) for each in types]
-        groups: defaultdict[int, list[Pod]] = defaultdict(list)
+        self._keys = _constrained_groups(course)
+        groups: defaultdict[_Kind, list[Pod]] = defaultdict(list)
         for waiting in course.waiting.values():
             if controller_of_kind(waiting.pod.metadata, "DaemonSet") is None:
-                groups[course.cache.info(waiting.pod).shape.serial].append(waiting.pod)
+                group = group_key(waiting.pod)
+                serial = course.cache.info(waiting.pod).shape.serial
+                groups[serial, group if group in self._keys else ""].append(waiting.pod)
         view = course.cache.view()  # after the pods, which may ask for what no node has
         rows = [view.nodes.rows_by_name[name] for name in names]
         free = np.column_stack(
@@ -137,25 +149,72 @@ class _Demand:
         self.market = Market(types, [free[row] for row in rows], [free[row] for row in existing])
         self.impossible: dict[str, str] = {}
         self.pods = sum(map(len, groups.values()))
-        self.serials: dict[str, int] = {}  # pod -> its kind, of those that have a place
-        self._batches: dict[int, Batch] = {}
-        for serial, pods in groups.items():
+        self.kinds: dict[str, _Kind] = {}  # pod -> its kind, of those that have a place
+        self._labels_of_types = [course.nodes[name].metadata.labels for name in names]
+        self._labels_of_existing = [course.nodes[view.nodes.names[row]].metadata.labels for row in existing]
+        self._bound_to = {group: _domain_of(course, group, key) for group, key in self._keys.items()}
+        self._batches: dict[_Kind, Batch] = {}
+        for named, pods in groups.items():
             why = _why_impossible(asking, course, pods[0], view, {*rows, *existing})
             if why:
                 self.impossible |= {object_key(pod): why for pod in pods}
                 continue
             kind = kind_of(asking.profile_of(pods[0]), course.cache.info(pods[0]), view)
-            self._batches[serial] = _batch(kind, len(pods), self.market, rows, existing)
-            self.serials |= {object_key(pod): serial for pod in pods}
+            self._batches[named] = _batch(kind, len(pods), self.market, rows, existing)
+            self.kinds |= {object_key(pod): named for pod in pods}
 
-    def batches(self, left: Mapping[int, int] | None = None) -> list[Batch]:
+    def batches(self, left: Mapping[_Kind, int] | None = None) -> list[Batch]:
         """All pods, or this many of each kind, for which existing nodes have no room."""
         if left is None:
             return list(self._batches.values())
         return [
-            replace_fields(self._batches[serial], number=number, on_existing=frozenset())
-            for serial, number in left.items()
+            replace_fields(self._batches[kind], number=number, on_existing=frozenset()) for kind, number in left.items()
         ]
+
+    def choices(self) -> tuple[list[Mapping[str, str]], bool]:
+        """Domains for the groups that have to stay in one, in all combinations if these are few; whether they are."""
+        domains = {group: self._domains_of(group) for group in {group for _, group in self._batches if group}}
+        if prod(map(len, domains.values())) <= _CHOICES_MAX:
+            return [dict(zip(domains, chosen, strict=True)) for chosen in product(*domains.values())], True
+        everywhere = dict.fromkeys(domain for own in domains.values() for domain in own)
+        found: list[Mapping[str, str]] = [
+            {group: domain if domain in own else own[0] for group, own in domains.items() if own}
+            for domain in everywhere
+        ]
+        return found[:_CHOICES_MAX], False
+
+    def batches_within(self, domains: Mapping[str, str]) -> list[Batch]:
+        """All pods, each group on nodes of its domain alone."""
+        return [self._within(batch, group, domains.get(group, "")) for (_, group), batch in self._batches.items()]
+
+    def _within(self, batch: Batch, group: str, domain: str) -> Batch:
+        key = self._keys.get(group)
+        if key is None:
+            return batch
+        on_types = [at for at in batch.on_types if self._labels_of_types[at].get(key) == domain]
+        on_existing = [at for at in batch.on_existing if self._labels_of_existing[at].get(key) == domain]
+        return replace_fields(batch, on_types=frozenset(on_types), on_existing=frozenset(on_existing))
+
+    def _domains_of(self, group: str) -> list[str]:
+        key = self._keys[group]
+        if self._bound_to[group]:
+            return [self._bound_to[group]]
+        return sorted({labels[key] for labels in (*self._labels_of_types, *self._labels_of_existing) if key in labels})
+
+
+def _constrained_groups(course: Course) -> dict[str, str]:
+    """The pod groups that have to stay in one topology domain, with the label that names it."""
+    if not course.cache.gates.topology_aware_workload_scheduling:
+        return {}
+    groups = course.cache.objects.pod_groups.values()
+    return {object_key(group): key for group in groups if (key := topology_key(group)) is not None}
+
+
+def _domain_of(course: Course, group: str, key: str) -> str:
+    """Where pods of the group are already; "" if none are."""
+    cache = course.cache
+    rows = [int(cache.pods.node_rows[row]) for row in cache.pods.scheduled_members(group)]
+    return next((cache.nodes.labels[row].get(key, "") for row in rows), "")
 
 
 def _add_one(cluster: Cluster, course: Course, node_type: NodeType) -> str:
@@ -205,16 +264,34 @@ class _Search:
         market, batches = self._demand.market, self._demand.batches()
         self._asking.tell("looking for the cheapest nodes", 0, 0)
         first = cheapest(market, batches, self._survive, self._seconds / 4)
-        if first.counts is not None:
+        bound = max(first.price, self._by_domain())
+        if first.counts is not None and not self._is_best(bound):
             self._try(first.counts)
         for usable in _USABLE:
             left = min(self._seconds / 8, self._ends - monotonic())
-            if left <= 0 or (self._best is not None and self._price(self._best) <= first.price + _cent(first.price)):
+            if left <= 0 or self._is_best(bound):
                 break
             other = cheapest(market, batches, self._survive, left, usable=usable)
             if other.counts is not None:
                 self._try(other.counts)
-        return self._plan(first.price)
+        return self._plan(bound)
+
+    def _is_best(self, bound: float) -> bool:
+        return self._best is not None and self._price(self._best) <= bound + _cent(bound)
+
+    def _by_domain(self) -> float:
+        """Try each choice of domains for groups that need one, the cheapest first; a lower bound for the price."""
+        choices, are_all = self._demand.choices()
+        if not any(choices):
+            return 0.0
+        seconds, market = self._seconds / 4 / len(choices), self._demand.market
+        found = [cheapest(market, self._demand.batches_within(each), self._survive, seconds) for each in choices]
+        for each in sorted(found, key=lambda purchase: purchase.price):
+            if self._best is not None and self._price(self._best) <= each.price + _cent(each.price):
+                break
+            if each.counts is not None and monotonic() < self._ends:
+                self._try(each.counts)
+        return min(each.price for each in found) if are_all else 0.0
 
     def _plan(self, bound: float) -> NodePlan:
         bought = None
@@ -222,8 +299,8 @@ class _Search:
         if self._best is not None and self._course is not None:
             pairs = zip(self._types, self._best, strict=True)
             bought = tuple(Bought(each.name, each.zone, count, each.price) for each, count in pairs if count)
-            serials = self._demand.serials
-            placements = {each.pod: each.node for each in self._course.arrivals if each.pod in serials}
+            kinds = self._demand.kinds
+            placements = {each.pod: each.node for each in self._course.arrivals if each.pod in kinds}
         names = {obj.metadata.name for obj in self._asking.cluster.objects if isinstance(obj, Node)}
         price = None if self._best is None else self._price(self._best)
         if price is not None and price <= bound + _cent(price):
@@ -284,7 +361,7 @@ class _Search:
             totals[each.name] += count
         return all(totals[each.name] <= each.most for each in self._types)
 
-    def _lacking(self, counts: tuple[int, ...]) -> Mapping[int, int]:
+    def _lacking(self, counts: tuple[int, ...]) -> Mapping[_Kind, int]:
         """Pods that find no place with these nodes, by kind: from the beginning, or after some failure."""
         course = self._placed(counts)
         left = self._left_over(course)
@@ -313,13 +390,13 @@ class _Search:
         course.settle()
         return course
 
-    def _left_over(self, course: Course) -> Counter[int]:
-        serials = self._demand.serials
-        left = Counter(serials[key] for key in course.waiting if key in serials)
+    def _left_over(self, course: Course) -> Counter[_Kind]:
+        kinds = self._demand.kinds
+        left = Counter(kinds[key] for key in course.waiting if key in kinds)
         for departure in course.departures:
             # Nothing that runs is to be preempted, so the preemptor needs room of its own.
-            if departure.cause is DepartureCause.PREEMPTED and departure.by in serials:
-                left[serials[departure.by]] += 1
+            if departure.cause is DepartureCause.PREEMPTED and departure.by in kinds:
+                left[kinds[departure.by]] += 1
         return left
 
     def _failing(self, course: Course) -> list[list[str]]:
@@ -334,7 +411,8 @@ class _Search:
             ]
         distinct: dict[object, str] = {}
         for node in new:
-            held = sorted(self._demand.serials.get(object_key(pod), -1) for pod in course.pods_on(node.metadata.name))
+            pods = course.pods_on(node.metadata.name)
+            held = sorted(self._demand.kinds.get(object_key(pod), (-1, "")) for pod in pods)
             look = (node.metadata.labels.get(INSTANCE_TYPE), node.metadata.labels.get(ZONE_LABEL), tuple(held))
             distinct.setdefault(look, node.metadata.name)
         return [[name] for name in distinct.values()]

@@ -83,6 +83,11 @@ CHANGES: Final[Mapping[str, Described]] = MappingProxyType(
             "a share of a device without any capacity counts once against shared counters",
             "a share of a device without any capacity does not count against shared counters",
         ),
+        "skipped_operations_need_nodes": Described(
+            "DynamicResources",
+            "an allocated claim with devices that skip node operations needs nodes that declare this feature",
+            "an allocated claim with devices that skip node operations can be used on any node",
+        ),
         "counter_slices_follow_nodes": Described(
             "DynamicResources",
             "slices with shared counters concern only the nodes that they are for",

@@ -53,11 +53,28 @@ _NEW: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "informer_store_resource_version",
             "scheduler_batch_rescore_attempts_total",
             "scheduler_batch_rescore_duration_seconds",
+            "scheduler_generated_placements_total",
+            "scheduler_placement_evaluation_duration_seconds",
+            "scheduler_placement_evaluations_total",
             "scheduler_pre_queueing_hint_evaluations_total",
+            "scheduler_preemption_evaluation_duration_seconds",
+            "scheduler_preemption_execution_duration_seconds",
+            "scheduler_preemption_pdb_violations_total",
+            "scheduler_preemption_workload_disruptions",
             "scheduler_queue_incoming_entities_total",
             "scheduler_queued_entities",
+            "scheduler_workload_preemption_attempts_total",
+            "scheduler_workload_preemption_victims",
+            # Values of labels: of events, of points, and of why a batch ended.
             "UnscheduledPod[A-Za-z]*",
             "TargetPod[A-Za-z]*",
+            "PlacementFeasible",
+            "PodGroupPostFilter",
+            "filter_error",
+            "normalize_error",
+            "pod_nominated",
+            "prescore_error",
+            "rescore_error",
         )
     }
 )

@@ -32,6 +32,7 @@ from bayplan.core.preemption.candidates import find_potential_victims
 from bayplan.core.preemption.record import short_record
 from bayplan.core.preemption.search import Searched
 from bayplan.core.preemption.unit_search import UnitsFound
+from bayplan.core.scoring import first_by_name
 from bayplan.core.snapshot import View
 from bayplan.model.pod import group_key
 
@@ -41,6 +42,7 @@ CANDIDATES_KEPT = 12
 UNITS_KEPT = 50
 ONLY_ONE = "the only node where evicting pods makes room"
 EQUAL = "equal by every criterion; the first by name"
+RECORDED = "equal by every criterion; the one that was recorded"
 
 
 @dataclass(slots=True)
@@ -119,7 +121,10 @@ class PreemptionLog:
                 return "", None
             searched = again
         record = short_record(searched, view, searched.filtered, choice.row, CANDIDATES_KEPT)
-        return _deciding(searched), msgspec.convert(record, PreemptionDetails | None)
+        decided = _deciding(searched)
+        if decided == EQUAL and choice.row != first_by_name(choice.tied_rows, view):
+            decided = RECORDED
+        return decided, msgspec.convert(record, PreemptionDetails | None)
 
 
 def _group_details(key: str, preemption: GroupPreemption, view: View) -> GroupPreemptionDetails:

@@ -18,6 +18,7 @@ from bayplan.analysis.simulation.results.run_format import End, PodRow
 from bayplan.controllers.delays import Delays
 from bayplan.controllers.nodes.kubelet import annotated_exit_codes, annotated_run_seconds
 from bayplan.controllers.ownership import is_terminal
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
 from bayplan.model.time_units import SECOND
@@ -34,6 +35,7 @@ class Life:
     run_ns: int | None = None  # until it ended by itself
     stop_ns: int | None = None
     has_failed: bool = False
+    node: str = ""  # that it got in the end
 
 
 class RecordedLives:
@@ -60,7 +62,7 @@ def _life_of(row: PodRow, ran_before: int, stop_ns: int | None) -> Life:
     else:
         run_ns = _between(row.started if row.started is not None else row.ended, row.ended) + ran_before
     start_ns = None if row.bound is None or row.started is None or not row.created else _between(row.bound, row.started)
-    return Life(start_ns, run_ns, stop_ns, run_ns is not None and row.end is End.FAILED)
+    return Life(start_ns, run_ns, stop_ns, run_ns is not None and row.end is End.FAILED, row.node or "")
 
 
 def _between(since: float, until: float) -> int:
@@ -114,6 +116,11 @@ class LivesAgain:
 
     def _of(self, pod: Pod) -> tuple[Life, str]:
         return self._given.get(pod.metadata.uid, (Life(), ""))
+
+    def node_of(self, pod: PodInfo) -> str:
+        """Where the recorded pod was; "" if it is not known."""
+        given = self._given.get(pod.uid)
+        return "" if given is None else given[0].node
 
     # What kubelets ask.
 

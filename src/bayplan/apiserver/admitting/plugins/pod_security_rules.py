@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from bayplan.apiserver.admitting.defaults.pods import PROBES
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.warnings.pods import APP_ARMOR
+from bayplan.model.selectors import quoted
 
 
 class Violation(NamedTuple):
@@ -89,7 +90,7 @@ def _app_armor(pod: Document) -> Violation | None:
     setters = _setters(pod, lambda context: kind(context) not in allowed)
     values = sorted({kind(context) for context in _all_contexts(pod)} - {*allowed})
     annotations = [
-        f'{key}=\\"{value}\\"'
+        f"{key}={quoted(value)}"
         for key, value in sorted(pod.get("metadata", {}).get("annotations", {}).items())
         if key.startswith(APP_ARMOR) and value not in ("", "runtime/default") and not value.startswith("localhost/")
     ]

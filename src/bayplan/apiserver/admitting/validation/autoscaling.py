@@ -9,7 +9,6 @@ from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
-from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.admitting.validation.pods.resources import check_container_resource
 from bayplan.apiserver.schema.gates import gate_is_on
@@ -204,4 +203,3 @@ def _check_target(target: Document, faults: Faults, path: Path) -> None:
 
 def _check_identifier(identifier: Document, faults: Faults, path: Path) -> None:
     faults.named(f"{path}.name", identifier["name"], path_segment_faults, "must specify a metric name")
-    check_label_selector(identifier.get("selector"), faults, f"{path}.selector")

@@ -23,6 +23,7 @@ VALIDATING_POLICY = Kind(
     check=check_validating_policy,
     watched=("spec",),
     printer=VALIDATING_POLICIES,
+    any_finalizers=True,
 )
 VALIDATING_BINDING = Kind(
     _API_VERSION,
@@ -31,6 +32,7 @@ VALIDATING_BINDING = Kind(
     check=check_validating_binding,
     watched=("spec",),
     printer=POLICY_BINDINGS,
+    any_finalizers=True,
 )
 MUTATING_POLICY = Kind(
     _API_VERSION,
@@ -39,6 +41,7 @@ MUTATING_POLICY = Kind(
     check=check_mutating_policy,
     watched=("spec",),
     printer=MUTATING_POLICIES,
+    any_finalizers=True,
 )
 MUTATING_BINDING = Kind(
     _API_VERSION,
@@ -47,4 +50,5 @@ MUTATING_BINDING = Kind(
     check=check_mutating_binding,
     watched=("spec",),
     printer=POLICY_BINDINGS,
+    any_finalizers=True,
 )

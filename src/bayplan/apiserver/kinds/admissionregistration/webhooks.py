@@ -20,6 +20,7 @@ VALIDATING_WEBHOOKS = Kind(
     watched=("webhooks",),
     without_effect=_NOT_CALLED,
     printer=WEBHOOK_CONFIGURATIONS,
+    any_finalizers=True,
 )
 MUTATING_WEBHOOKS = Kind(
     "admissionregistration.k8s.io/v1",
@@ -30,4 +31,5 @@ MUTATING_WEBHOOKS = Kind(
     watched=("webhooks",),
     without_effect=_NOT_CALLED,
     printer=WEBHOOK_CONFIGURATIONS,
+    any_finalizers=True,
 )

@@ -37,4 +37,5 @@ CUSTOM_RESOURCE_DEFINITION = Kind(
     subresources={"status": check_definition_status},
     watched=("spec",),
     update_needs_version=True,
+    any_finalizers=True,
 )

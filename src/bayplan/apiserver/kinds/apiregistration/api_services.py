@@ -18,4 +18,5 @@ API_SERVICE = Kind(
     name_rule=path_segment_faults,
     update_needs_version=True,
     printer=API_SERVICES,
+    any_finalizers=True,
 )

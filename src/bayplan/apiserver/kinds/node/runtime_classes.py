@@ -14,4 +14,5 @@ RUNTIME_CLASS = Kind(
     steps=(ChangeCheck.NEW, ChangeCheck.METADATA, ChangeCheck.UPDATE),
     update_needs_version=True,
     printer=RUNTIME_CLASSES,
+    any_finalizers=True,
 )

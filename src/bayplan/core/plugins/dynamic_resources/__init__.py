@@ -92,6 +92,7 @@ from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.resource_claims import (
     CLAIM_FINALIZER,
+    AllocationResult,
     ResourceClaim,
     ResourceClaimConsumerReference,
     ResourceClaimStatus,
@@ -109,6 +110,8 @@ REASONS = {
 #: What PostFilter says when PreFilter was never reached: its state cannot be found.
 STATE_NOT_FOUND = "not found"
 NOT_AVAILABLE_REASON = "resourceclaim not available on the node"
+#: What a node declares that can leave out what it usually does for a device.
+OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 
 
 class DynamicResources:
@@ -320,7 +323,9 @@ class DynamicResources:
         )
 
     def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        declared = on(EventResource.NODE, ActionType.UPDATE_NODE_DECLARED_FEATURE)
         return (
+            *((declared,) if self._gates.release.skipped_operations_need_nodes else ()),
             on(EventResource.RESOURCE_CLAIM, ActionType.UPDATE, after_devices_exchanged),
             on(EventResource.RESOURCE_CLAIM, ActionType.DELETE, after_claim_deleted),
             # A pool may be whole, or a resource stand for another class, once something is gone.
@@ -389,10 +394,17 @@ def _unavailable(claims: list[ResourceClaim], view: View, binding_timeout_ns: in
             except SelectorError as problem:
                 raise CycleError(DYNAMIC_RESOURCES, str(problem)) from problem
             usable &= match_some(view.nodes, terms)
+        if view.objects.gates.release.skipped_operations_need_nodes and _skips_operations(allocation):
+            usable &= view.nodes.declaring(OPTIONAL_NODE_OPERATIONS)
         if bits is None:
             bits = np.zeros(view.nodes.count, dtype=np.int64)
         bits[~usable] |= 1 << position
     return bits
+
+
+def _skips_operations(allocation: AllocationResult) -> bool:
+    """Whether a node would have to leave out what it usually does for a device."""
+    return any(result.skip_node_operations for result in allocation.devices.results)
 
 
 def _add_groups(

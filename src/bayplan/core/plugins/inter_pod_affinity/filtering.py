@@ -219,7 +219,7 @@ def _counting_below(rules: Rules, view: View, priority: int) -> Iterator[NodeCou
         if pods is not None:
             yield counters.pods_matching(pods.key.matches, rules.shape, skip_terminating=False, below=priority).nodes
     for _, term_id in _anti_affinity_reaching(rules.shape, view):
-        yield counters.carriers_below(term_id, priority)
+        yield counters.carriers(term_id, priority)
 
 
 def _alone(state: AffinityState, view: View) -> BoolArray:

@@ -155,3 +155,51 @@ def test_a_bound_is_known_even_if_no_nodes_were_found() -> None:
     apart = [pod.pod_anti_affinity(HOST, {"app": "web"}) for pod in pods(2, "1")]
     found = planned([kind("small", 4, 10, max=1)], *apart)
     assert (found.bought, found.bound) == (None, 10)
+
+
+TOPOLOGY = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+
+
+def racks(*sizes: int) -> list[Builder[Any]]:
+    return [
+        make.node(f"{rack}{number}").capacity(cpu="4", memory="64Gi", pods=20).labels(rack=rack)
+        for rack, size in zip("abc", sizes, strict=False)
+        for number in range(size)
+    ]
+
+
+def gang(name: str, size: int, cpu: str = "4") -> list[Builder[Any]]:
+    members = [make.pod(f"{name}-{number}").cpu(cpu).in_group(name) for number in range(size)]
+    return [make.pod_group(name).gang(size).within("rack"), *members]
+
+
+def in_rack(name: str, price: float) -> dict[str, Any]:
+    return kind(f"more-{name}", 4, price, labels={"rack": name})
+
+
+def planned_with_groups(catalog: list[dict[str, Any]], *things: Builder[Any]) -> NodePlan:
+    return cluster_of(*things).plan(catalog, seconds=SECONDS, feature_gates=TOPOLOGY)
+
+
+def test_a_gang_is_completed_in_the_rack_that_costs_least() -> None:
+    """Room for three is in each rack; in rack d four nodes would be needed, which are cheaper one by one."""
+    found = planned_with_groups([in_rack("a", 10), in_rack("b", 12), in_rack("d", 9)], *racks(3, 3), *gang("g", 4))
+    assert (bought(found), found.price, found.is_proven) == ({"more-a": 1}, 10, True)
+    assert found.placed_before == 3
+
+
+def test_a_rack_of_its_own_is_bought_where_that_costs_less() -> None:
+    found = planned_with_groups([in_rack("a", 50), in_rack("d", 9)], *racks(3), *gang("g", 4))
+    assert (bought(found), found.is_proven) == ({"more-d": 4}, True)
+
+
+def test_each_gang_has_a_rack_of_its_own_choice() -> None:
+    found = planned_with_groups([in_rack("a", 10), in_rack("b", 10)], *racks(2, 3), *gang("g", 3), *gang("h", 3))
+    assert (found.price, found.is_proven) == (10, True)
+    assert bought(found) == {"more-a": 1}
+
+
+def test_a_gang_stays_where_its_pods_are() -> None:
+    there = make.pod("g-there").cpu("4").in_group("g").running("b0")
+    found = planned_with_groups([in_rack("a", 1), in_rack("b", 10)], *racks(3, 1), *gang("g", 2), there)
+    assert (bought(found), found.is_proven) == ({"more-b": 2}, True)

@@ -33,6 +33,30 @@ def test_every_field_of_a_release_has_words_for_users() -> None:
     assert [*CHANGES] == [each.name for each in fields(Release) if each.name != "version"]
 
 
+def test_words_differ_and_name_a_plugin_that_there_is() -> None:
+    places = {*RELEASES["1.37"].implemented_points, "scheduling queue"}
+    for name, words in CHANGES.items():
+        assert words.if_so != words.if_not, name
+        assert words.plugin in places, name
+
+
+@pytest.mark.parametrize(("to", "said"), [("1.37", 0), ("1.36", 1)])
+def test_gates_whose_defaults_changed_have_words(to: str, said: int) -> None:
+    """The plugin, with the gate, and without it."""
+    expected = {
+        "DRADeviceTaintRules": ("DynamicResources", "devices have the taints", "have no effect"),
+        "DRAFractionalCapacityRange": ("DynamicResources", "may have fractions", "whole numbers"),
+        "StorageCapacityScoring": ("VolumeBinding", "nodes are scored", "nodes are not scored"),
+        "VolumeLimitScaling": ("NodeVolumeLimits", "are left out if", "are not left out"),
+    }
+    before, after = (OLD, NEW) if to == "1.37" else (NEW, OLD)
+    found = {each.gate: (each.plugin, each.text) for each in changes_between(before, after) if each.gate}
+    assert found.keys() == expected.keys()
+    for gate, (plugin, *words) in expected.items():
+        assert found[gate][0] == plugin
+        assert words[said] in found[gate][1]
+
+
 def test_all_changes_together_are_the_other_version() -> None:
     for before, after in ((OLD, NEW), (NEW, OLD)):
         names = [change.field for change in changes_between(before, after)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
+from zlib import crc32
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.recordings.writer import RecordingWriter
@@ -12,10 +13,13 @@ from bayplan.analysis.simulation.inputs.commands import PlannedCommand
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import Options, Simulation
 from bayplan.controllers.contract import Controller
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
+from bayplan.core.instruments import Instruments
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.store import Store, WatchEvent
+from bayplan.worlds.recorded_ties import RecordedTies
 
 
 class _Watching:
@@ -56,18 +60,33 @@ def _event(change: WatchEvent) -> Event:
 
 
 class _RecordedSimulation(Simulation):
+    draws: ClassVar[bool] = False
+
     def __init__(self, path: Path, *arguments: Any) -> None:
         self.writer = RecordingWriter(str(path), {"kubernetesVersion": "v1.37.0"})
         super().__init__(*arguments)
+
+    def _ties(self) -> Instruments | None:
+        return RecordedTies(_drawn) if self.draws else None
 
     def _everybody(self) -> list[Controller]:
         self.watching = _Watching(self.writer, self.started_at)
         return [*super()._everybody(), self.watching]
 
 
-def record(path: Path, cluster: Cluster, plans: Sequence[PlannedCommand] = (), **options: Any) -> SimulationResult:
-    """What became of the cluster; the file says how."""
-    simulation = _RecordedSimulation(path, cluster, plans, Options(**options))
+class _RecordedDraws(_RecordedSimulation):
+    draws = True
+
+
+def _drawn(pod: PodInfo) -> str:
+    return f"n{crc32(pod.key.encode()) % 6 + 1}"
+
+
+def record(
+    path: Path, cluster: Cluster, plans: Sequence[PlannedCommand] = (), *, draws: bool = False, **options: Any
+) -> SimulationResult:
+    """What became of the cluster; the file says how. `draws`: luck decides between equally good nodes."""
+    simulation = (_RecordedDraws if draws else _RecordedSimulation)(path, cluster, plans, Options(**options))
     result = simulation.run()
     simulation.watching.begin()
     simulation.writer.close(simulation.world.now)

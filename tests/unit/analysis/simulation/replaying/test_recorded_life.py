@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -27,12 +28,15 @@ from bayplan.analysis.simulation.inputs.commands import (
     SetLabels,
     SetTaints,
 )
+from bayplan.analysis.simulation.recording.preemption_log import RECORDED
 from bayplan.analysis.simulation.replaying.recorded_life import load_recording
 from bayplan.analysis.simulation.results.run_format import End
+from bayplan.analysis.simulation.running import Simulation
 from bayplan.controllers.nodes.kubelet import RUN_SECONDS
 from bayplan.model.node import Taint
 from bayplan.model.time_units import SECOND
 from bayplan.testing import builders as make
+from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_for
 
 from .recorded_worlds import record
 
@@ -72,6 +76,35 @@ def test_a_life_played_again_is_the_same(tmp_path: Path) -> None:
         (node.name, node.since, node.until) for node in was.run.nodes
     ]
     assert [note.message for note in now.run.notes] == []
+
+
+def test_of_equally_good_nodes_the_recorded_one_is_taken(tmp_path: Path) -> None:
+    """As kube-scheduler draws lots; and a journal of the run can be replayed."""
+    story = [after(minutes, command) for minutes, command in STORY]
+    first = cluster(*nodes(6), workload("web", 3, "1", "low"))
+    drawn = record(tmp_path / "a", first, story, draws=True, until_ns=None)
+    by_name = record(tmp_path / "b", first, story, until_ns=None)
+    assert [pod.node for pod in drawn.run.pods] != [pod.node for pod in by_name.run.pods]
+    life, text = load_recording(tmp_path / "a"), StringIO()
+    played = Simulation(
+        bayplan.Cluster(life.joined_to([])), journal=lambda head: JournalWriter(text, head), recorded=life
+    ).run()
+    found = played.run.fidelity
+    assert found is not None
+    assert found.same_node == found.placed > 10
+    lines = iter(text.getvalue().splitlines())
+    assert list(Player(scheduler_for(read_head(lines))).play(lines)) == []
+
+
+def test_of_equally_good_victims_the_recorded_ones_are_evicted(tmp_path: Path) -> None:
+    urgent = Apply(objects(*(pattern(name, "3", "high") for name in ("urgent-a", "urgent-b", "urgent-c"))))
+    first = cluster(*nodes(6), workload("web", 6, "3", "low"))
+    record(tmp_path / "a", first, [after(1, urgent)], draws=True)
+    run = bayplan.simulate(recording=tmp_path / "a").run
+    found = run.fidelity
+    assert found is not None
+    assert (found.preempted, found.preempted_both, found.same_node) == (3, 3, found.placed)
+    assert RECORDED in {preemption.decided for preemption in run.preemptions}
 
 
 COMMANDS = st.sampled_from([command for _, command in STORY])
