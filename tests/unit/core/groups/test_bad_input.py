@@ -106,3 +106,16 @@ def test_a_group_under_a_group_of_groups_stands_alone() -> None:
     group = make.pod_group("g").gang(2).obj()
     group.spec.parent_composite_pod_group_name = "g"
     assert bound_in(scheduler_with(NODE, group, *members(2))) == ["default/p0", "default/p1"]
+
+
+def test_an_error_is_waited_out_as_the_first_one_however_often_the_group_was_rejected() -> None:
+    """After two rejections comes an error: its penalty is a second, and not the four of a third rejection."""
+    large = [make.pod(f"p{number}").cpu("9").in_group("g").obj() for number in range(2)]
+    scheduler = scheduler_with(NODE, make.pod_group("g").gang(2).obj(), *large)
+    assert scheduler.decide(NOW) is not None
+    assert scheduler.decide(NOW + 3 * SECOND) is not None
+    scheduler.observe(ObjectAdded(make.pod("other").priority(5).in_group("g").node("n").obj()), NOW + 10 * SECOND)
+    failed = scheduler.decide(NOW + 10 * SECOND)
+    assert failed is not None
+    assert "should have the same priority" in failed.message
+    assert scheduler.decide(NOW + 12 * SECOND) is not None
