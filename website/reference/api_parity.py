@@ -144,7 +144,8 @@ def _subresources() -> Iterator[str]:
     )
     yield from table(("Subresource", "Of", "Verbs", "Verdict"), rows)
     yield "Those that need a container are missing: nodes are simulated and run none. Logs say what happened to the"
-    yield "container instead. `metrics.k8s.io/v1beta1` (`kubectl top`) is served from annotations and requests."
+    yield "container instead. `metrics.k8s.io/v1beta1` (`kubectl top`) is served from annotations and requests, and"
+    yield "`bayplan/v1` has [NodePools and Autoscalers](guide/autoscaling.md#in-bayplan-up), bayplan's own kinds."
 
 
 def verdict_of(resource: Resource, subresource: Subresource) -> str:

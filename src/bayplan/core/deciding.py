@@ -184,7 +184,7 @@ class Decider:
         for of in (None, Board, NodeBoard):
             for key in [key for key in self._answers if key[0] is of]:
                 kept = self._answers.peek(key)
-                there = shapes.has(key[2]) if isinstance(key[2], int) else key in self._seen or id(kept) in needed
+                there = shapes.has(key[2]) if of is None else key in self._seen or id(kept) in needed
                 if not there:
                     self._answers.pop(key)
                 elif isinstance(kept, ShapeAnswers):

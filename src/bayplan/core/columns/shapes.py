@@ -170,7 +170,7 @@ class Shapes:
             if shape is not None:
                 yield shape
 
-    def has(self, serial: int) -> bool:
+    def has(self, serial: Hashable) -> bool:
         """Whether the shape is still there."""
         return serial in self._serials
 

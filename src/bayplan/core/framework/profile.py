@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -34,8 +34,8 @@ from bayplan.core.framework.speed_hints import NodeGroups, OtherNodes, Signer, h
 from bayplan.core.framework.unprepared import UnpreparedFilter
 from bayplan.core.snapshot import View
 
-#: What plugins look at in a pod, by one signature for each way of looking.
-Signature: TypeAlias = tuple[Hashable, ...]
+#: What plugins look at in a pod.
+Signature: TypeAlias = Hashable
 
 
 class Signatures(NamedTuple):
@@ -197,14 +197,18 @@ class Profile:
         return _signers((*self.local_filters[: self.lasting_filter_count], *self.lasting_scorers))
 
     @cached_property
-    def _other_signers(self) -> tuple[Signer, ...]:
+    def _sign_for_nodes(self) -> Signer:
+        return _as_one(self._signers_of_nodes)
+
+    @cached_property
+    def _sign_for_others(self) -> Signer:
         signers = _signers((*self.local_filters, *self.local_scorers))
-        return tuple(signer for signer in signers if signer not in self._signers_of_nodes)
+        return _as_one([signer for signer in signers if signer not in self._signers_of_nodes])
 
     def signatures(self, pod: PodInfo) -> Signatures:
         """What the pod looks like to local plugins."""
-        of_nodes = tuple([sign(pod) for sign in self._signers_of_nodes])
-        return Signatures(of_nodes, (of_nodes, *[sign(pod) for sign in self._other_signers]))
+        of_nodes = self._sign_for_nodes(pod)
+        return Signatures(of_nodes, (of_nodes, self._sign_for_others(pod)))
 
     @cached_property
     def follows_nodes(self) -> bool:
@@ -249,6 +253,11 @@ def _signers(plugins: Iterable[object]) -> tuple[Signer, ...]:
     """One for each way of looking at pods; one that sees everything stands for all."""
     signers = dict.fromkeys(hint(plugin, "sign_pod") or sign_shape for plugin in plugins)
     return (sign_shape,) if sign_shape in signers else tuple(signers)
+
+
+def _as_one(signers: Sequence[Signer]) -> Signer:
+    """A single signer, which there mostly is, is asked without a detour."""
+    return signers[0] if len(signers) == 1 else lambda pod: tuple([sign(pod) for sign in signers])
 
 
 def _other_nodes(plugin: object) -> OtherNodes | None:

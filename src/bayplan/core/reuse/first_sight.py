@@ -61,4 +61,8 @@ def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:
     for plugin in profile.later_pre_filters_for(pod):
         if plugin.pre_filter(pod, view) is not SKIP:
             return True
-    return any(scorer.speaks is None or scorer.speaks(pod, view) for scorer in profile.later_scorers_for(pod))
+    # A generator would take longer than the answers.
+    for scorer in profile.later_scorers_for(pod):  # noqa: SIM110
+        if scorer.speaks is None or scorer.speaks(pod, view):
+            return True
+    return False

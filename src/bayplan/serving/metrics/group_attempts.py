@@ -10,6 +10,7 @@ from bayplan.core.actions import Action
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Event
 from bayplan.core.groups.cycle import GroupAttempt
+from bayplan.core.groups.preempting import GroupPreemption
 from bayplan.core.snapshot import View
 from bayplan.serving.metrics import group_families as families
 from bayplan.serving.metrics.tallies import Counts, Durations, Reading, Tally
@@ -32,6 +33,8 @@ class GroupAttempts:
         self._algorithm = Durations(families.GROUP_ALGORITHM_DURATION)
         self._preemptions = Counts(families.GROUP_PREEMPTIONS)
         self._victims = Durations(families.GROUP_VICTIMS, unit=1)
+        self._disruptions = Durations(families.GROUP_DISRUPTIONS, unit=1)
+        self._violations = Counts(families.BUDGET_VIOLATIONS)
         self._generated = Counts(families.GENERATED_PLACEMENTS)
         self._evaluated = Counts(families.PLACEMENT_EVALUATIONS)
 
@@ -46,11 +49,19 @@ class GroupAttempts:
             self._preemptions.add((preemption.status.code.value,))
             if preemption.ran:
                 self._victims.add(len(preemption.victims))
+                self._disrupted(preemption)
         placements = attempt.found.placements if attempt.found is not None else None
         for placement in placements or ():
             self._generated.add((self._profile,))
             result = "feasible" if placement.placed.status.ok else "infeasible"
             self._evaluated.add((result, self._profile))
+
+    def _disrupted(self, preemption: GroupPreemption) -> None:
+        units = sum(each.unit.is_group and not each.may_stay for each in preemption.units)
+        if units:
+            self._disruptions.add(units, (families.POD_GROUP_TYPE,))
+        if preemption.violations:
+            self._violations.add((families.POD_GROUP_TYPE,), preemption.violations)
 
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:  # noqa: ARG002
         if decision.group:

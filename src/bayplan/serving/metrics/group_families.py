@@ -5,6 +5,8 @@ from __future__ import annotations
 from bayplan.serving.metrics.families import FROM_1_MS, doubling
 from bayplan.serving.metrics.tallies import Family
 
+#: What labels call a pod group.
+POD_GROUP_TYPE = "podgroup"
 GROUP_ATTEMPTS = Family(
     "scheduler_podgroup_schedule_attempts_total",
     "counter",
@@ -37,6 +39,19 @@ GROUP_VICTIMS = Family(
     "Victims of a preemption for a pod group.",
     (),
     doubling(1, 11),
+)
+GROUP_DISRUPTIONS = Family(
+    "scheduler_preemption_workload_disruptions",
+    "histogram",
+    "Units of pod groups that a preemption evicted: a whole group, or a pod of one that goes pod by pod.",
+    ("preemptor",),
+    doubling(1, 11),
+)
+BUDGET_VIOLATIONS = Family(
+    "scheduler_preemption_pdb_violations_total",
+    "counter",
+    "Victims whose eviction broke a disruption budget.",
+    ("preemptor",),
 )
 GENERATED_PLACEMENTS = Family(
     "scheduler_generated_placements_total",

@@ -11,6 +11,7 @@ from bayplan.core.queue.figures import Figures
 from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics import families
 from bayplan.serving.metrics.event_labels import EventNames
+from bayplan.serving.metrics.group_families import POD_GROUP_TYPE
 from bayplan.serving.metrics.own import own_family
 from bayplan.serving.metrics.tallies import Labels, Reading
 
@@ -24,7 +25,7 @@ _IN_ONE_GO = (
     "prioritizing_extender",
 )
 _POD_POPPED = "PodPopped"
-_POD, _POD_GROUP = "pod", "podgroup"
+_POD = "pod"
 
 WITHHELD = own_family(
     "bayplan_preemptions_withheld_total", "counter", "Preemptions that a limit withheld, by limit.", ("reason",)
@@ -64,14 +65,14 @@ def state_of(scheduler: Scheduler, release: KubernetesRelease) -> tuple[Reading,
 def _entities(queue: SchedulingQueue) -> Mapping[Labels, float]:
     counts: dict[Labels, float] = {(place.value, _POD): n for place, n in queue.counts_outside_groups().items()}
     if queue.groups is not None:
-        counts |= {(place.value, _POD_GROUP): n for place, n in queue.groups.group_counts().items()}
+        counts |= {(place.value, POD_GROUP_TYPE): n for place, n in queue.groups.group_counts().items()}
     return counts
 
 
 def _incoming_entities(figures: Figures) -> Mapping[Labels, float]:
     pods = figures.incoming - figures.incoming_members
     return {(*labels, _POD): n for labels, n in pods.items()} | {
-        (*labels, _POD_GROUP): n for labels, n in figures.incoming_groups.items()
+        (*labels, POD_GROUP_TYPE): n for labels, n in figures.incoming_groups.items()
     }
 
 

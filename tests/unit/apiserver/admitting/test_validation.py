@@ -322,3 +322,24 @@ def test_some_kinds_let_finalizers_be_without_a_domain(given: dict[str, Any], an
     except ApiError as error:
         message = error.message
     assert (text not in message) == any_will_do
+
+
+@pytest.mark.parametrize(
+    ("error", "faults"),
+    [
+        ({"errorCode": 0, "message": "m" * 1024}, ""),
+        ({"errorCode": -1}, "errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive"),
+        ({"message": "m" * 300_000}, "message: Too long: may not be more than 262144 bytes"),
+    ],
+)
+@pytest.mark.parametrize("field", ["attachError", "detachError"])
+def test_errors_of_attachments(field: str, error: dict[str, Any], faults: str) -> None:
+    spec = {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+    old = admitted(document("storage.k8s.io/v1", "VolumeAttachment", spec))
+    new = {**old, "status": {"attached": False, field: error}}
+    try:
+        admit_update(resource_named(old), new, old, Documents(namespace("default")), NOW, "status")
+        message = ""
+    except ApiError as refused:
+        message = refused.message.partition(f"status.{field}.")[2]
+    assert message == faults

@@ -106,3 +106,15 @@ def test_defaults_need_that_unknown_fields_go() -> None:
     text = "spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults in the schema"
     assert text in said({"type": "object", "properties": {"a": {"type": "string", "default": "x"}}})
     assert text not in said({"type": "object", "properties": {"a": {"type": "string"}}})
+
+
+@pytest.mark.parametrize(
+    ("group", "is_protected"),
+    [("x.k8s.io", True), ("x.kubernetes.io", True), ("k8s.io", True), ("xk8s.io", False), ("x.example.com", False)],
+)
+def test_which_groups_are_kubernetes_own(group: str, is_protected: bool) -> None:
+    definition = toy_definition(SCHEMA)
+    definition["spec"]["group"] = group
+    definition["metadata"]["name"] = f"{definition['spec']['names']['plural']}.{group}"
+    status, _ = Api().call("POST", DEFINITIONS, definition)
+    assert (status == 422) == is_protected

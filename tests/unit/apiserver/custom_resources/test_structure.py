@@ -89,3 +89,26 @@ def test_not_structural(schema: Part, fault: str) -> None:
 
 def test_faults_are_in_the_order_of_their_texts() -> None:
     assert found(root(b={}, a={}))[0].startswith("s.properties[a]")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wanted"),
+    [
+        ("type", "string", "empty"),
+        ("additionalProperties", {}, "undefined"),
+        ("default", "", "undefined"),
+        ("title", "t", "empty"),
+        ("description", "d", "empty"),
+        ("nullable", True, "false"),
+        ("x-kubernetes-preserve-unknown-fields", True, "false"),
+        ("x-kubernetes-embedded-resource", True, "false"),
+        ("x-kubernetes-int-or-string", True, "false"),
+        ("x-kubernetes-list-map-keys", ["a"], "empty"),
+        ("x-kubernetes-list-type", "set", "undefined"),
+        ("x-kubernetes-map-type", "atomic", "undefined"),
+        ("x-kubernetes-validations", [{"rule": "true"}], "empty"),
+    ],
+)
+def test_what_alternatives_leave_to_the_schema_itself(field: str, value: Any, wanted: str) -> None:
+    expected = f"s.properties[a].anyOf[0].{field}: Forbidden: must be {wanted} to be structural"
+    assert expected in found(root(a={**TEXT, "anyOf": [{field: value}]}))

@@ -261,3 +261,9 @@ def test_of_alternatives_the_one_that_came_furthest_is_shown(first_is_text: bool
     alternatives = [text, number] if first_is_text else [number, text]
     for kind in ("anyOf", "oneOf"):
         assert [field for field, _ in faults({kind: alternatives}, {"x": "s", "n": 1})] == ["<nil>", "spec.a.n"]
+
+
+def test_two_valid_alternatives_are_no_progress() -> None:
+    missing: Part = {"required": ["z"]}
+    twice: Part = {"oneOf": [{}, {}]}
+    assert [field for field, _ in faults({"anyOf": [missing, twice]}, {})] == ["<nil>", "spec.a.z"]

@@ -40,6 +40,14 @@ def test_a_field_is_there_where_its_gate_was_set() -> None:
 
 
 @pytest.mark.parametrize("version", ["1.36", "1.37"])
+def test_pods_have_a_group_only_where_there_are_groups(version: str) -> None:
+    with serving(version):
+        assert message("core.v1.PodSpec").fields["schedulingGroup"].is_off
+    with serving(version, {"GenericWorkload": True}):
+        assert not message("core.v1.PodSpec").fields["schedulingGroup"].is_off
+
+
+@pytest.mark.parametrize("version", ["1.36", "1.37"])
 @pytest.mark.parametrize(
     ("value", "problem"),
     [

@@ -46,6 +46,19 @@ def test_what_pods_take_of_a_resource_that_their_node_does_not_have_is_not_count
     assert scores == {"a": (25 + 12) // 2, "b": (12 + 6) // 2}
 
 
+def test_where_nobody_was_tried_the_first_placement_says_no_more_than_that() -> None:
+    """A member that is being deleted counts for entering the queue, and is not tried."""
+    cache = Cache(CONFIGURATION.gates)
+    cache.add(node("a1", "a", "4"))
+    group = make.pod_group("g").gang(2).within("rack").obj()
+    pods = [make.pod("x").in_group("g").obj(), make.pod("y").in_group("g").terminating().obj()]
+    attempt = attempt_group(
+        cache, build_profiles(CONFIGURATION), group, [Member(each, cache.info(each)) for each in pods]
+    )
+    said = "0/1 placements are available, first placement status: pod group is unschedulable"
+    assert attempt.root.message == f"pod group is unschedulable, {said}"
+
+
 # ---------------------------------------------------------------- plugins of a profile's own
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.metered_scheduler import Watched
 
 from bayplan.model.kinds import Object
-from bayplan.testing.builders import node, pod, pod_group
+from bayplan.testing.builders import budget, node, pod, pod_group
 
 N = node("n").capacity(cpu="4", memory="8Gi", pods=10).labels(rack="r1").obj()
 OURS = "default-scheduler"
@@ -62,6 +62,18 @@ def test_placements_are_counted_by_what_came_of_them() -> None:
     watched.decide()
     assert watched.samples("scheduler_generated_placements_total") == {(OURS,): 2}
     assert watched.samples("scheduler_placement_evaluations_total") == {("feasible", OURS): 1, ("infeasible", OURS): 1}
+
+
+def test_a_preemption_counts_units_of_groups_and_broken_budgets() -> None:
+    """A group that goes as a whole is one unit; a pod without a group is none."""
+    low = pod_group("low").gang(2).priority(-1).disrupted_as_a_whole().obj()
+    old = [pod(f"old{n}").cpu("1").priority(-1).labels(app="old").in_group("low").node("n").obj() for n in range(2)]
+    guard = budget("guard").selects(app="old").allows(0).obj()
+    watched = Watched(N, low, *old, guard, filler("2"), *gang("2", "2"), gates="GenericWorkload=true")
+    watched.decide()
+    assert watched.samples("scheduler_workload_preemption_victims_sum") == {(): 3}
+    assert watched.samples("scheduler_preemption_workload_disruptions_sum") == {("podgroup",): 1}
+    assert watched.samples("scheduler_preemption_pdb_violations_total") == {("podgroup",): 2}
 
 
 def test_pods_and_groups_that_wait_are_counted_by_place() -> None:

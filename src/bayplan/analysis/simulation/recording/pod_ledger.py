@@ -15,6 +15,7 @@ from bayplan.controllers.ownership import controller_reference, deployment_behin
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
 from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.conditions import TRUE, find_condition
+from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
@@ -131,8 +132,9 @@ class PodLedger:
             row.owner = f"{Deployment.__name__} {meta.namespace}/{deployment}"
 
     def workload_of(self, row: int) -> str:
-        """The workload, or the pod itself if it belongs to none."""
-        return self.pods[row].owner or self.pods[row].key
+        """The workload or else the pod group, or the pod itself if it belongs to none."""
+        pod = self.pods[row]
+        return pod.owner or (f"{PodGroup.__name__} {pod.group}" if pod.group is not None else pod.key)
 
 
 class NodeLedger:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.defaults.storage import default_csi_driver
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.storage import (
     check_csi_driver,
     check_csi_driver_update,
@@ -16,6 +18,13 @@ from bayplan.apiserver.admitting.validation.storage import (
 )
 from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.tables.storage import CSI_DRIVERS, CSI_NODES, VOLUME_ATTACHMENTS
+
+
+def _check_status(new: Document, old: Document, faults: Faults) -> None:
+    """As a write to the attachment itself."""
+    check_volume_attachment(new, faults)
+    check_volume_attachment_update(new, old, faults)
+
 
 CSI_DRIVER = Kind(
     "storage.k8s.io/v1",
@@ -52,6 +61,7 @@ VOLUME_ATTACHMENT = Kind(
     check=check_volume_attachment,
     immutable=check_volume_attachment_update,
     steps=(ChangeCheck.NEW, ChangeCheck.IMMUTABLE),
+    subresources={"status": _check_status},
     update_needs_version=True,
     printer=VOLUME_ATTACHMENTS,
 )

@@ -26,6 +26,23 @@ def test_preempting_and_recreating_without_end_is_a_loop_and_ends_the_run() -> N
     assert result.run.chains[0].depth > LOOP_TIMES
 
 
+def test_a_gang_that_evicts_what_is_recreated_is_a_loop() -> None:
+    """As above, with two members; it is the group that evicts, whichever of its pods stands for it."""
+    there = cluster(*nodes(2), workload("low", 2, "1", "low"))
+    members = [
+        pattern(f"urgent-{number}", "1", "high").pod_anti_affinity(HOSTNAME, {"app": "low"}).in_group("gang")
+        for number in range(2)
+    ]
+    (group,) = objects(make.pod_group("gang").gang(2))
+    group.spec.priority, group.spec.priority_class_name = None, "high"
+    gates = "GenericWorkload=true"
+    result = simulate(there, [after(1, Apply((group, *objects(*members))))], until=3600, feature_gates=gates)
+    (loop,) = result.run.loops
+    assert (loop.preemptor, loop.victim) == ("PodGroup default/gang", "Deployment default/low")
+    assert loop.times >= 2 * LOOP_TIMES  # both pods, each time
+    assert set(result.summary.evictions_by_preemptor) == {"PodGroup default/gang"}
+
+
 def test_many_replicas_making_room_once_each_are_no_loop() -> None:
     there = cluster(*nodes(8), workload("low", 8, "4", "low"))
     result = simulate(there, [after(1, Apply(objects(workload("high", 8, "4", "high"))))], until=1800)

@@ -26,6 +26,17 @@ def test_a_claim_gets_the_newest_default_class() -> None:
     assert admitted(named, *classes)["spec"]["storageClassName"] == ""
 
 
+def test_of_classes_without_a_time_the_first_by_name_is_taken() -> None:
+    def marked(name: str, **more: str) -> dict[str, Any]:
+        made = _storage_class(name, "")
+        del made["metadata"]["creationTimestamp"]
+        made["metadata"] |= more
+        return made
+
+    classes = (marked("b"), marked("a"), marked("c", creationTimestamp="1970-01-01T00:00:00Z"))
+    assert admitted(document("v1", "PersistentVolumeClaim", CLAIM), *classes)["spec"]["storageClassName"] == "a"
+
+
 def test_an_ingress_gets_the_default_class() -> None:
     default = document("networking.k8s.io/v1", "IngressClass", {"controller": "a/b"})
     default["metadata"] = {"name": "i", "annotations": {"ingressclass.kubernetes.io/is-default-class": "true"}}

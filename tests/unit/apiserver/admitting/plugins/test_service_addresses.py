@@ -50,3 +50,18 @@ def test_a_service_that_is_no_longer_on_nodes_gives_up_its_ports() -> None:
     new["spec"].pop("externalTrafficPolicy")
     spec = admit_update(resource_named(old), new, old, Documents(namespace("default"), old), NOW)["spec"]
     assert "nodePort" not in spec["ports"][0]
+
+
+def test_a_port_of_a_node_that_another_port_takes_is_not_kept() -> None:
+    ports = [{"port": 80, "name": "a"}, {"port": 81, "name": "b"}]
+    old = admitted(_service("a", type="NodePort", ports=ports))
+    first, second = (port["nodePort"] for port in old["spec"]["ports"])
+    moved = [{"port": 80, "name": "a"}, {"port": 81, "name": "b", "nodePort": first}]
+    new = {**old, "spec": {"type": "NodePort", "ports": moved}}
+    made = admit_update(resource_named(old), new, old, Documents(namespace("default"), old), NOW)
+    numbers = [port["nodePort"] for port in made["spec"]["ports"]]
+    assert numbers[1] == first
+    assert numbers[0] not in (first, None)
+    same = {**old, "spec": {"type": "NodePort", "ports": ports}}
+    made = admit_update(resource_named(old), same, old, Documents(namespace("default"), old), NOW)
+    assert [port["nodePort"] for port in made["spec"]["ports"]] == [first, second]
