@@ -9,12 +9,10 @@ from functools import partial
 import click
 
 from bayplan.analysis.simulation.results.libraries import LibraryMissingError
-from bayplan.analysis.simulation.results.run_format import Run
 from bayplan.analysis.sweeping.bounds import Bound, read_bounds
 from bayplan.analysis.sweeping.preparing import Preparation
 from bayplan.analysis.sweeping.ray_engine import RayMissingError
 from bayplan.analysis.sweeping.run_store import RunStore
-from bayplan.analysis.sweeping.summary_format import SweepSummary
 from bayplan.analysis.sweeping.sweep_file import read_sweep
 from bayplan.analysis.sweeping.sweep_result import SweepResult
 from bayplan.analysis.sweeping.sweeping import ENGINES, Engine, do_sweep, engine_named
@@ -146,18 +144,7 @@ def _show(result: SweepResult, bounds: Sequence[Bound], output: str, report: str
 
 
 def _page(result: SweepResult) -> str:
-    return sweep_page(result.summary, _worst(result, result.summary))
-
-
-def _worst(result: SweepResult, summary: SweepSummary) -> Run | None:
-    """The run with the most of the first figure, done again; None if all have the same."""
-    seeds = [(place, point.worst_seed) for place, point in enumerate(summary.points) if point.worst_seed is not None]
-    if not seeds or not summary.measures:
-        return None
-    measure = summary.measures[0]
-    figures = {place: summary.points[place].figures.get(measure) for place, _ in seeds}
-    place, seed = max(seeds, key=lambda each: found.mean if (found := figures[each[0]]) is not None else 0.0)
-    return result.simulate(place * len(summary.seeds) + summary.seeds.index(seed)).run
+    return sweep_page(result.summary, result.worst_run())
 
 
 def _show_run(preparation: Preparation, name: str, output: str, report: str | None) -> int:

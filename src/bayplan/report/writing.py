@@ -19,7 +19,7 @@ def write_report(outcome: SimulationResult | ComparedRuns | SweepResult, path: s
         case SimulationResult():
             page = run_page(outcome.run)
         case SweepResult():
-            page = sweep_page(outcome.summary)
+            page = sweep_page(outcome.summary, outcome.worst_run())
         case _:
             page = comparison_page(outcome)
     write_page(page, path)

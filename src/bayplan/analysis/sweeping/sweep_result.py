@@ -17,6 +17,7 @@ from bayplan.analysis.simulation.results.columns import Column, Columns
 from bayplan.analysis.simulation.results.comparison import compare
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
+from bayplan.analysis.simulation.results.run_format import Run
 from bayplan.analysis.sweeping.axes import SEED
 from bayplan.analysis.sweeping.design import MORE
 from bayplan.analysis.sweeping.preparing import Preparation
@@ -97,6 +98,17 @@ class SweepResult(Shown):
         """Two runs side by side, as `bayplan.compare` does."""
         names = [f"run {place}" for place in (base, run)]
         return compare(self.simulate(base), self.simulate(run), names=names)
+
+    def worst_run(self) -> Run | None:
+        """The run with the most of the first figure, done again; None if all have the same."""
+        summary = self.summary
+        seeds = [(place, each.worst_seed) for place, each in enumerate(summary.points) if each.worst_seed is not None]
+        if not seeds or not summary.measures:
+            return None
+        measure = summary.measures[0]
+        figures = {place: summary.points[place].figures.get(measure) for place, _ in seeds}
+        place, seed = max(seeds, key=lambda each: found.mean if (found := figures[each[0]]) is not None else 0.0)
+        return self.simulate(place * len(summary.seeds) + summary.seeds.index(seed)).run
 
     @cached_property
     def summary(self) -> SweepSummary:
