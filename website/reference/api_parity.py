@@ -253,8 +253,9 @@ def _verdicts() -> Iterator[str]:
     passed = sum(verdict.passed for verdict in known)
     yield from ("", "## Kubernetes' own tests", "")
     yield f"Of {len(known)} tests of `test/e2e` (v1.36.4) that were run against `bayplan up`, {passed} pass; the others"
-    yield "of the suite need containers, mounts or webhooks. Each verdict is that of the test's last run; they were"
-    yield "not all run at one time."
+    yield "of the suite need containers, mounts or webhooks. Each verdict is that of the test's last run. The nodes had"
+    yield "local storage, and where the container of a Job runs a program that bayplan does not know, the annotations"
+    yield "`bayplan/run-seconds` and `bayplan/exit-code` said how it ends."
     yield from table(("Group", "Passed", "Failed"), (_counts(group, [*those]) for group, those in _grouped(known)))
     failed = ((one.group, prose(one.name), one.reason) for one in known if not one.passed)
     yield from ("Those that fail:", *table(("Group", "Test", "Because"), failed))

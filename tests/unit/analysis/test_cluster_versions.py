@@ -340,7 +340,7 @@ def several(*choices: list[str]) -> Plain:
 
 
 def one_of(kinds: list[str]) -> Plain:
-    named = {"d0": "x", "d1": "y", "d2": "z"}
+    named = {"d0": "x", "d1": "y", "d2": "z", "d3": "w"}
     return {"cel": {"expression": f"device.attributes['d'].kind in {[named[each] for each in kinds]}"}}
 
 
@@ -413,6 +413,22 @@ DEVICE_CHANGES = {
         feasible,
         ["a"],
         ["a"],
+    ),
+    "a device that was chosen before still counts when a later one was given back": (
+        using(
+            several(["d0"], ["d0", "d1"], ["d3"]),
+            devices(
+                device("d0", kind="x"),
+                {**device("d1", kind="y"), "consumesCounters": [ONE_SLOT]},
+                device("d2", kind="x"),
+                {**device("d3", kind="w"), "consumesCounters": [ONE_SLOT]},
+                pool={**POOL, "resourceSliceCount": 2},
+            ),
+            slots("a", "1"),
+        ),
+        feasible,
+        [],
+        [],
     ),
     "a share without capacity is not taken from counters twice": (
         using(

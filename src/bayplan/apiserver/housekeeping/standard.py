@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bayplan.apiserver.housekeeping.autoscaling import PodAutoscaling
+from bayplan.apiserver.housekeeping.compaction import PastVersions
 from bayplan.apiserver.housekeeping.containers import ContainerRestarts
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.definitions import DefinitionEnding
@@ -66,7 +67,8 @@ class Housekeeping:
     Args:
         registry: where they find it.
         parties: those that stand for controllers; without them, the standard ones.
-        expiry: of Events. This and the end of definitions are the server's own business, with controllers or without.
+        expiry: of Events. This, the end of definitions and of old versions are the server's own business, with
+            controllers or without.
         on_bug: is told of a party's exception that nobody expected; then it pauses, and all others go on.
     """
 
@@ -81,7 +83,8 @@ class Housekeeping:
         self._on_bug = on_bug
         self._paused_until: dict[str, int] = {}
         controlling = standard_parties() if parties is None else parties
-        self._parties: tuple[Housekeeper, ...] = (*controlling, DefinitionEnding(), expiry or EventExpiry())
+        own = (DefinitionEnding(), PastVersions(), expiry or EventExpiry())
+        self._parties: tuple[Housekeeper, ...] = (*controlling, *own)
         storage = registry.storage
         stored = [(resource, entry) for resource in storage.resources() for entry in storage.entries(resource)]
         # Oldest first, as they came: that is the order in which Events go.

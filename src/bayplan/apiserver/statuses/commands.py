@@ -14,7 +14,7 @@ from bayplan.apiserver.storage.entries import Document
 from bayplan.controllers.nodes.kubelet import Initialization
 
 _SHELLS: Final = frozenset({"sh", "bash", "ash"})
-#: Images without an entry point of their own.
+#: Images without an entry point of their own, whose command is a shell.
 _PLAIN_IMAGES: Final = frozenset({"alpine", "busybox", "debian", "fedora", "ubuntu"})
 _SCRIPT: Final = re.compile(
     r"\s*(?:sleep\s+(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:;|&&|\n|$)\s*)?"
@@ -38,8 +38,10 @@ def _runs_arguments(image: str) -> bool:
 def outcome_of(container: Document) -> ProcessEnd | None:
     """How the container ends; None if that is not known."""
     words = [*(container.get("command") or ()), *(container.get("args") or ())]
-    if not words or not (container.get("command") or _runs_arguments(container.get("image", ""))):
+    if not (container.get("command") or _runs_arguments(container.get("image", ""))):
         return None  # the image decides
+    if not words:
+        return None if container.get("stdin") or container.get("tty") else ProcessEnd(0, 0)  # nothing for it to read
     program = words[0].rpartition("/")[2]
     if program in _SHELLS and len(words) == 3 and words[1] == "-c":
         return _outcome_of_script(words[2])

@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 from bayplan.apiserver.storage.entries import Document, Entry, object_key
 from bayplan.apiserver.storage.log import BYTES_MAX, DocumentChange, DocumentLog
 from bayplan.model.watch_types import ADDED, DELETED, MODIFIED
+from bayplan.store.errors import Gone
 from bayplan.store.log import DEFAULT_CAPACITY
 
 Follower: TypeAlias = Callable[[DocumentChange], None]
@@ -46,6 +47,8 @@ class Storage:
         self.log = DocumentLog(log_capacity, log_bytes_max)
         self.prepare: Follower = _nothing_to_prepare
         """Sees a change before it is made; what it raises keeps the change from being made."""
+        self._compacted = 0
+        """Lists of versions before this one are gone."""
         self._durable = durable
         self._store_with: Callable[[Callable[[], None]], None] | None = None
         self._entries: dict[str, dict[str, Entry]] = {}
@@ -88,7 +91,9 @@ class Storage:
         return [stored[key] for key in keys if stored[key].namespace == namespace]
 
     def entries_at(self, resource: str, namespace: str, version: int) -> list[Entry]:
-        """The entries as they were at an earlier version; raises Gone if the log does not reach back that far."""
+        """The entries as they were at an earlier version; raises Gone if that was given up, or fell off the log."""
+        if version < self._compacted:
+            raise Gone.too_old(version, self._compacted)
         past = {entry.key: entry for entry in self.entries(resource, namespace)}
         for change in reversed(self.log.since(version)):
             if change.resource != resource or (namespace and change.new.namespace != namespace):
@@ -98,6 +103,10 @@ class Storage:
             else:
                 past[change.old.key] = change.old
         return [past[key] for key in sorted(past)]
+
+    def compact(self, version: int) -> None:
+        """Gives up what was before that version: there are no lists of it any more."""
+        self._compacted = max(self._compacted, version)
 
     def count(self, resource: str) -> int:
         return len(self._entries.get(resource, ()))

@@ -41,7 +41,13 @@ def test_arguments_count_as_part_of_the_command_but_not_alone() -> None:
 @pytest.mark.parametrize("image", ["busybox", "docker.io/library/alpine:3.22", "ubuntu@sha256:0123"])
 def test_plain_images_run_their_arguments(image: str) -> None:
     assert outcome_of({"image": image, "args": ["sh", "-c", "exit 2"]}) == (0, 2)
-    assert outcome_of({"image": image}) is None
+
+
+def test_the_shell_of_a_plain_image_ends_at_once_unless_it_has_something_to_read() -> None:
+    assert outcome_of({"image": "busybox:1.37"}) == (0, 0)
+    assert outcome_of({"image": "busybox", "stdin": True}) is None
+    assert outcome_of({"image": "busybox", "tty": True}) is None
+    assert outcome_of({"image": "nginx"}) is None
 
 
 def ending(policy: str, *commands: list[str]) -> Any:

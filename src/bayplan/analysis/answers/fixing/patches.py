@@ -111,9 +111,9 @@ def _pod_patches(pod: Pod, origin: Origin, edits: Sequence[Edit], waiting: Seque
     else:
         others = list(edits)
     if others and origin.reference.kind == POD:
-        for each in waiting:  # one, unless they belong to a pod group, some of which may be as they should
-            if _operations(each.spec, others, "/spec"):
-                yield from _bare_pod_patches(each, others)
+        # One, unless they belong to a pod group, some of which may be as they should. Manifests are changed alike.
+        wrong = [each for each in waiting if _operations(each.spec, others, "/spec")]
+        yield from dict.fromkeys(patch for each in wrong for patch in _bare_pod_patches(each, others))
     elif others:
         yield from _template_patches(pod, origin, others, [each for each in waiting if looks_stored(each)])
 

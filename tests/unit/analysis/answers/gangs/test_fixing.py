@@ -69,6 +69,13 @@ def test_pods_without_a_workload_are_each_changed() -> None:
     assert [name in patch.command for name, patch in zip(("g-0", "g-1"), patches, strict=True)] == [True, True]
 
 
+def test_manifests_of_alike_pods_are_changed_by_one_command() -> None:
+    members = [make.pod(f"g-{number}").cpu("3").in_group("g").manifest() for number in range(2)]
+    answer = fixes(*racks(1), make.pod_group("g").gang(2), *members)
+    (lowered,) = [fix for fix in answer.fixes if fix.changes[0].kind.value == "request"]
+    assert [patch.note for patch in lowered.patches] == ["The pod is not in a cluster yet: change its manifest."]
+
+
 def test_pods_that_are_as_they_should_be_are_left_alone() -> None:
     small = [make.pod(name).cpu("2").in_group("g").manifest() for name in ("g-0", "g-1")]
     large = make.pod("large").cpu("6").in_group("g").manifest()

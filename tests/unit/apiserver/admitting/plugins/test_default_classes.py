@@ -33,7 +33,7 @@ def test_of_classes_without_a_time_the_first_by_name_is_taken() -> None:
         made["metadata"] |= more
         return made
 
-    classes = (marked("b"), marked("a"), marked("c", creationTimestamp="1970-01-01T00:00:00Z"))
+    classes = (marked("b"), marked("c"), marked("a", creationTimestamp="1970-01-01T00:00:00Z"))
     assert admitted(document("v1", "PersistentVolumeClaim", CLAIM), *classes)["spec"]["storageClassName"] == "a"
 
 

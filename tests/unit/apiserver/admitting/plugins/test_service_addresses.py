@@ -54,8 +54,9 @@ def test_a_service_that_is_no_longer_on_nodes_gives_up_its_ports() -> None:
 
 def test_a_port_of_a_node_that_another_port_takes_is_not_kept() -> None:
     ports = [{"port": 80, "name": "a"}, {"port": 81, "name": "b"}]
-    old = admitted(_service("a", type="NodePort", ports=ports))
-    first, second = (port["nodePort"] for port in old["spec"]["ports"])
+    first, second = 31_000, 31_001
+    given = [{**port, "nodePort": number} for port, number in zip(ports, (first, second), strict=True)]
+    old = admitted(_service("a", type="NodePort", ports=given))
     moved = [{"port": 80, "name": "a"}, {"port": 81, "name": "b", "nodePort": first}]
     new = {**old, "spec": {"type": "NodePort", "ports": moved}}
     made = admit_update(resource_named(old), new, old, Documents(namespace("default"), old), NOW)
