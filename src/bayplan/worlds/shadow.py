@@ -222,7 +222,8 @@ class Shadow:
         theirs = self._theirs.victims_of(key)
         has_theirs = theirs is not None and bool(theirs.victims)
         # Of a pod that is gone nobody knows whether they would have evicted somebody for it.
-        if has_theirs or (followed.preemption is not None and was_bound):
+        has_ours = followed.preemption is not None and bool(followed.preemption.victims)
+        if has_theirs or (has_ours and was_bound):
             agreement = self._preemptions_agree(followed, theirs)
             self.findings.preempted(_preemptions_compared(followed, key, theirs, agreement, format_time(now)))
         self._theirs.over(key)
@@ -230,7 +231,7 @@ class Shadow:
         self.findings.only_ours.pop(followed.uid, None)
 
     def _preemptions_agree(self, followed: _Followed, theirs: Preempted | None) -> Agreement:
-        if theirs is None or not theirs.victims:
+        if theirs is None:
             return Agreement.ONLY_OURS
         for ours, agreement in ((followed.preemption, Agreement.TIED), (followed.judged, Agreement.MOVED)):
             if ours is None or theirs.node not in ours.by_node:
@@ -240,6 +241,8 @@ class Shadow:
                 return Agreement.SAME if ours.node == theirs.node else agreement
             if found is Agreement.TIED:
                 return agreement
+        if not theirs.victims:
+            return Agreement.ONLY_OURS
         has_none = followed.preemption is None and followed.judged is None
         return Agreement.ONLY_THEIRS if has_none else Agreement.DIFFERENT
 
@@ -299,7 +302,7 @@ class Shadow:
             followed.tied_rows = how.tied_rows if how is not None and outcome.node else None
             node = attempt.preemption.proposed.get(outcome.member.key) if attempt.preemption is not None else None
             if node is not None and attempt.preemption is not None:
-                followed.preemption = preemption_for_group(node, attempt.preemption.victims, view)
+                followed.preemption = preemption_for_group(node, attempt.preemption, view)
 
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:  # noqa: ARG002
         """Remember it until the other scheduler's is seen."""

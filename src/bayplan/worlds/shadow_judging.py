@@ -7,7 +7,7 @@ events of the watch; judges a pod before the event is observed that shows its no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from bayplan.core.cache import Cache
@@ -19,6 +19,7 @@ from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
+from bayplan.core.groups.preempting import GroupPreemption
 from bayplan.core.scoring import Scored
 from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
@@ -59,12 +60,16 @@ def preemption_of(choice: NeedsPreemption, view: View) -> JudgedPreemption:
     return JudgedPreemption(names[choice.row], by_node)
 
 
-def preemption_for_group(node: str, victims: Sequence[str], view: View) -> JudgedPreemption:
-    """Who has to go from the node on which a member of the group is to stand; `victims` are those of the group."""
-    pods = view.pods
-    rows = [pods.rows_by_key[key] for key in victims]
-    here = [row for row in rows if view.nodes.names[int(pods.node_rows[row])] == node]
-    return JudgedPreemption(node, {node: tuple(_victim(view, row) for row in here)})
+def preemption_for_group(node: str, preemption: GroupPreemption, view: View) -> JudgedPreemption:
+    """A member's part in what its group needs, which may be nothing: another member may as well get its node."""
+    pods, names = view.pods, view.nodes.names
+    by_node: dict[str, tuple[ShadowVictim, ...]] = dict.fromkeys(preemption.proposed.values(), ())
+    for key in preemption.victims:
+        row = pods.rows_by_key[key]
+        stands_on = names[int(pods.node_rows[row])]
+        if stands_on in by_node:
+            by_node[stands_on] += (_victim(view, row),)
+    return JudgedPreemption(node, by_node)
 
 
 def _victim(view: View, pod_row: int) -> ShadowVictim:

@@ -73,23 +73,42 @@ def test_members_on_their_nodes_are_compared_one_by_one(
     assert (found.decisions, found.placements) == (2, agreements)
 
 
-def test_victims_of_a_group_are_compared_node_by_node() -> None:
-    """Each member is nominated to a node, from which a victim goes."""
-    small = [pod(f"v-{name}").cpu("3").priority(-1).node(name).obj() for name in ("a", "b")]
+@pytest.mark.parametrize(
+    ("where", "agreements"), [(("a", "b"), {Agreement.SAME: 2}), (("b", "a"), {Agreement.TIED: 2})]
+)
+def test_victims_of_a_group_are_compared_node_by_node(
+    where: tuple[str, str], agreements: Mapping[Agreement, int]
+) -> None:
+    """Each member is nominated to a node, from which a victim goes; which of them to which is no difference."""
+    assert preempted_for_group({"a": "3", "b": "3"}, where) == agreements
+
+
+@pytest.mark.parametrize(
+    ("where", "agreements"), [(("a", "b"), {Agreement.SAME: 1}), (("b", "a"), {Agreement.TIED: 2})]
+)
+def test_a_member_for_which_nobody_has_to_go_preempts_nobody(
+    where: tuple[str, str], agreements: Mapping[Agreement, int]
+) -> None:
+    assert preempted_for_group({"a": "3"}, where) == agreements
+
+
+def preempted_for_group(small: Mapping[str, str], where: tuple[str, str]) -> Mapping[Agreement, int]:
+    """What is found of a group whose members are nominated and bound there, after victims of these sizes have gone."""
+    running = [pod(f"v-{name}").cpu(cpu).priority(-1).node(name).obj() for name, cpu in small.items()]
     group: list[Object] = [
         pod_group("g").gang(2).priority(5).obj(),
-        member("p0", priority=5).obj(),
-        member("p1", priority=5).obj(),
+        member("p0", "3", priority=5).obj(),
+        member("p1", "3", priority=5).obj(),
     ]
-    stage = Stage(*nodes(a="4", b="4"), *small, *group)
-    for name in ("a", "b"):
+    stage = Stage(*nodes(a="4", b="4"), *running, *group)
+    for name, cpu in small.items():
         message = "default-scheduler: preempting to accommodate a higher priority podgroup"
-        marked = pod(f"v-{name}").cpu("3").priority(-1).node(name).terminating()
+        marked = pod(f"v-{name}").cpu(cpu).priority(-1).node(name).terminating()
         marked.condition("DisruptionTarget", "True", "PreemptionByScheduler", message)
         stage.changes(f"v-{name}", marked.obj())
-    for number, name in enumerate(("a", "b")):
+    for number, name in enumerate(where):
         waiting = stage.pods[f"p{number}"]
         stage.changes(f"p{number}", replace(waiting, status=replace(waiting.status, nominated_node_name=name)))
-    for number, name in enumerate(("a", "b")):
+    for number, name in enumerate(where):
         stage.bind(f"p{number}", name)
-    assert dict(stage.found().preemptions) == {Agreement.SAME: 2}
+    return dict(stage.found().preemptions)
