@@ -33,7 +33,7 @@ def test_files_that_are_named_are_there() -> None:
         pytest.skip("not a git checkout")
     files = [file for file in listed.stdout.split() if (ROOT / file).is_file()]
     known = endings(files)
-    read = [f for f in files if f.startswith("src/") and f.endswith(".py")]
+    read = [f for f in files if f.startswith("src/") and f.endswith((".py", ".c"))]
     read += ["CONTRIBUTING.md", "ARCHITECTURE.md"]
     found = {f"{file}: {name}" for file in read for name in missing((ROOT / file).read_text(encoding="utf-8"), known)}
     assert not found

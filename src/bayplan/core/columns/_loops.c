@@ -2,7 +2,7 @@
  *
  * Reads NumPy arrays as they are, through the buffer protocol (any strides, no copies), and fills `out` with one int64
  * for each row. The rules are those of the array code in core/plugins/node_resources_fit.py,
- * node_resources_balanced_allocation.py, core/appraisal.py and core/ranking.py, bit for bit;
+ * node_resources_balanced_allocation.py, core/reuse/appraisal.py and core/ranking.py, bit for bit;
  * tests/oracle/test_compiled_loops.py compares the two. Knows nothing about devices, resource names or which rows have
  * changed.
  *
@@ -46,7 +46,7 @@ enum {
 /* The rules that `appraise` can apply, as loops.py numbers them. */
 enum { FIT_CODES, LEAST_ALLOCATED, MOST_ALLOCATED, BALANCED, RULES };
 
-/* Smaller amounts give the same percentages in doubles as in integers: see EXACT_BELOW in levels.py. */
+/* Smaller amounts give the same percentages in doubles as in integers. */
 enum { EXACT_BITS = 45 };
 
 static const int64_t TOO_MANY_PODS_BIT = 1;
