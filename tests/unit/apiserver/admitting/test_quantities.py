@@ -35,6 +35,7 @@ from bayplan.apiserver.admitting.quantities import added, canonical, canonical_a
         ("5.", "5."),
         ("01024Ki", "1Mi"),
         ("+1000", "1k"),
+        (" 1 ", "1"),
     ],
 )
 def test_a_quantity_has_one_way_of_being_written(given: str | float, written: str) -> None:

@@ -146,6 +146,10 @@ DEFINITION = {
             "value: Forbidden: maximum allowed value of a user defined priority is 1000000000",
         ),
         (
+            document("storage.k8s.io/v1", "VolumeAttributesClass", driverName="d", parameters={"": "a"}),
+            'parameters: Invalid value: "": field can not be empty.',
+        ),
+        (
             document("policy/v1", "PodDisruptionBudget", {"minAvailable": "101%"}),
             'spec.minAvailable: Invalid value: "101%": must not be greater than 100%',
         ),

@@ -85,6 +85,14 @@ def test_what_only_one_version_says_is_reported_there() -> None:
     assert "spec.versions[1].schema.openAPIV3Schema.type: Unsupported value" in message
 
 
+def test_only_the_first_version_for_storage_is_taken_for_stored() -> None:
+    definition = toy_definition(SCHEMA)
+    definition["spec"]["versions"].append({**definition["spec"]["versions"][0], "name": "v2"})
+    message = Api().refusal("POST", DEFINITIONS, definition)[1]
+    assert "must have exactly one version marked as storage version" in message
+    assert 'status.storedVersions: Invalid value: ["v1"]: must have the storage version v2' in message
+
+
 def test_groups_of_kubernetes_need_an_approval() -> None:
     definition = toy_definition(SCHEMA)
     definition["spec"]["group"] = "toys.k8s.io"

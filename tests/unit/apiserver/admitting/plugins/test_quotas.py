@@ -46,6 +46,11 @@ def _claim_without_requests() -> dict[str, Any]:
         ),
         (_quota({"count/resourceclaims.resource.k8s.io": "5"}), _claim_without_requests(), ""),
         (_quota({"pods": "0"}, scopes=["BestEffort"]), _pod("b"), ""),
+        (
+            _quota({"pods": "0"}, scopes=["BestEffort"]),
+            pod(),
+            "exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0",
+        ),
         (_quota({"pods": "0"}, scopes=["NotTerminating"]), _pod("b", activeDeadlineSeconds=5), ""),
         (
             _quota({"services.nodeports": "0"}),

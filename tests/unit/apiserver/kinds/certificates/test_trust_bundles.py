@@ -66,6 +66,8 @@ def test_they_are_stored_and_listed() -> None:
         (bundle(ROOT), ""),
         (bundle(f"a comment\n{ROOT}"), ""),
         (bundle("text"), OMITTED + "at least one trust anchor must be provided"),
+        (bundle(ROOT.ljust(1_048_576)), ""),
+        (bundle(ROOT.ljust(1_048_577)), "spec.trustBundle: Too long: may not be more than 1048576 bytes"),
         (bundle(ROOT + ROOT), OMITTED + "duplicate trust anchor (indices [0 1])"),
         (bundle(certificate(is_authority=False)), OMITTED + "entry 0 does not have the CA bit set"),
         (

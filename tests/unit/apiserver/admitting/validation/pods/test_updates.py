@@ -53,6 +53,13 @@ def test_only_some_fields_of_a_pod_may_change(before: dict[str, Any], change: di
     assert message in found if message else found == ""
 
 
+def test_a_pod_that_says_nothing_of_its_grace_does_not_come_to_have_less() -> None:
+    new = admitted(pod(terminationGracePeriodSeconds=1))
+    old = {**new, "spec": {**new["spec"]}}
+    del old["spec"]["terminationGracePeriodSeconds"]
+    assert "pod updates may not change fields other than" in _refusal(old, new)
+
+
 def test_the_refusal_ends_with_what_changed() -> None:
     old = admitted(pod())
     message = _refusal(old, _changed(old, nodeName="n1"))

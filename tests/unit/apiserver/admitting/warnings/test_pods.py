@@ -1,0 +1,32 @@
+"""What is said of pods that are valid and yet hardly meant so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bayplan.apiserver.admitting.warnings.pods import APP_ARMOR, warn_of_template
+
+LOCAL = {"type": "Localhost", "localhostProfile": "p"}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "profile"),
+    [
+        ("unconfined", {"type": "Unconfined"}),
+        ("runtime/default", {"type": "RuntimeDefault"}),
+        ("localhost/p", LOCAL),
+    ],
+)
+def test_profiles_in_annotations_are_old_unless_the_template_says_the_same(annotation: str, profile: Any) -> None:
+    def said(given: Any) -> list[str]:
+        spec = {"containers": [{"name": "c"}], "securityContext": given and {"appArmorProfile": given} or {}}
+        template = {"metadata": {"annotations": {f"{APP_ARMOR}c": annotation}}, "spec": spec}
+        return [*warn_of_template("template")({"metadata": {"name": "x"}, "template": template}, None)]
+
+    old = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+    expected = [f"template.metadata.annotations[{APP_ARMOR}c]: {old}"]
+    assert said(profile) == []
+    assert said(None) == expected
+    assert said({**LOCAL, "localhostProfile": "other"}) == expected
