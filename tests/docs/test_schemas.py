@@ -32,7 +32,7 @@ def test_each_is_a_schema() -> None:
 
 def test_every_format_has_one() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py"))
-    formats = {f"bayplan {name} v1" for name in re.findall(r'tagged\("([a-z ]+)"', text)}
+    formats = {f"bayplan {name} v1" for name in re.findall(r'(?:tagged|answer_document)\("([a-z ]+)"', text)}
     formats |= set(re.findall(r'FORMAT = "(bayplan (?:simul|compar|sweep)\w* v\d)"', text))
     assert formats == set(schemas())
 

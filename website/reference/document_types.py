@@ -268,6 +268,7 @@ class Explanation(TypedDict):
     """`bayplan explain POD`: one attempt to schedule the pod."""
 
     format: Literal["bayplan explanation v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     pod: ExplainedPod
     prefilter: PreFilter | None
     filter: dict[str, Status]  # nodes that do not fit
@@ -319,6 +320,7 @@ class PendingPods(TypedDict):
     """`bayplan explain` without a pod: all pending pods."""
 
     format: Literal["bayplan pending pods v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     namespace: str | None
     selector: str | None
     pending: int
@@ -456,12 +458,14 @@ class GroupExplanation(ExplainedGroup):
     """`bayplan explain podgroup/NAME`: what would become of a group if it were tried now."""
 
     format: Literal["bayplan group explanation v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
 
 
 class WorkloadExplanation(TypedDict):
     """`bayplan explain workload/NAME`: the same for each PodGroup of a Workload."""
 
     format: Literal["bayplan workload explanation v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     workload: str
     groups: list[ExplainedGroup]
 
@@ -470,6 +474,7 @@ class GroupCapacity(TypedDict):
     """`bayplan capacity --workload podgroup/NAME`, or with `--gang`: how many more groups like this one fit."""
 
     format: Literal["bayplan group capacity v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     group: str
     new: bool
     podsInEach: int
@@ -502,6 +507,7 @@ class Placement(TypedDict):
     """`bayplan place`: the pods in the order in which they were tried."""
 
     format: Literal["bayplan placement v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     decisions: list[Placed]
 
 
@@ -568,6 +574,7 @@ class Drain(Draining):
     """`bayplan drain`."""
 
     format: Literal["bayplan drain v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
 
 
 class Fate(TypedDict):
@@ -612,6 +619,7 @@ class WhatIf(TypedDict):
     """`bayplan whatif`: what is different with the change."""
 
     format: Literal["bayplan whatif v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     evicted: list[Departure]
     removed: list[Departure]
     placed: list[Fate]
@@ -648,6 +656,7 @@ class Defrag(TypedDict):
     """`bayplan defrag`: the moves that make room for a pod."""
 
     format: Literal["bayplan defrag v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     works: bool
     pod: str
     new: bool
@@ -667,6 +676,7 @@ class GroupDefrag(TypedDict):
     """`bayplan defrag --for podgroup/NAME`: the moves that make room for a pod group."""
 
     format: Literal["bayplan group defrag v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     works: bool
     group: str
     needed: int
@@ -695,6 +705,7 @@ class Consolidation(TypedDict):
     """`bayplan consolidate`: nodes that can be given back."""
 
     format: Literal["bayplan consolidation v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     nodes: list[str]
     moves: int
     candidates: int
@@ -781,6 +792,7 @@ class Exposure(TypedDict):
     """`bayplan exposure POD`: what could evict it."""
 
     format: Literal["bayplan exposure v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     subject: str
     podCount: int
     pods: list[PodExposure]
@@ -804,6 +816,7 @@ class ExposureRanking(TypedDict):
     """`bayplan exposure` without a pod: the most exposed workloads first."""
 
     format: Literal["bayplan exposure ranking v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     podCount: int
     workloadCount: int
     workloads: list[WorkloadExposure]
@@ -846,6 +859,7 @@ class Fix(TypedDict):
     """`bayplan fix`: what would let the pod run, the smallest change first."""
 
     format: Literal["bayplan fix v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     pod: str
     workload: str
     runsOn: str | None
@@ -954,6 +968,7 @@ class Capacity(TypedDict):
     """`bayplan capacity`: how many more pods fit."""
 
     format: Literal["bayplan capacity v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     fits: int
     pods: list[CountedPods]
     byNode: list[FitsOnNode]
@@ -979,6 +994,7 @@ class Plan(TypedDict):
     """`bayplan plan`: the cheapest nodes for the pods."""
 
     format: Literal["bayplan plan v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     works: bool
     pods: int
     onExistingNodes: int
@@ -1019,6 +1035,7 @@ class Audit(TypedDict):
     """`bayplan audit`: problems before they hurt."""
 
     format: Literal["bayplan audit v1"]
+    kubernetesVersion: str  # whose scheduler's answer it is
     findings: list[Finding]
     counts: Counts
     pods: int

@@ -15,7 +15,7 @@ from bayplan.cli.progress import progress_line
 from bayplan.model.reading import lines_in
 from bayplan.report.answers.audit import audit_parts
 from bayplan.report.answers.sarif import FORMAT, sarif
-from bayplan.report.json_output import tagged, write_json
+from bayplan.report.json_output import answer_document, write_json
 
 
 @click.command(
@@ -53,5 +53,7 @@ def command(asked: AnswerOptions, fail_on: str, ignored: tuple[str, ...]) -> int
         lines = lines_in(dict.fromkeys(finding.source for finding in answer.findings if finding.source))
         write_json(sarif(answer, lines), sys.stdout)
     else:
-        write_answer(asked, "Audit", audit_parts(answer), tagged("audit", answer.to_dict()))
+        write_answer(
+            asked, "Audit", audit_parts(answer), answer_document("audit", cluster.kubernetes_version, answer.to_dict())
+        )
     return EXIT_NO if answer.reaches(Level(fail_on)) else EXIT_YES

@@ -6,6 +6,7 @@ from typing import TypedDict
 
 import click
 
+from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.group_capacity import GroupCapacity
 from bayplan.analysis.references import group_named
 from bayplan.cli.answering import AnswerOptions, answer_options, details_option, write_answer
@@ -13,7 +14,7 @@ from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, refuse_groups, require_groups
 from bayplan.report.answers.capacity import capacity_parts
 from bayplan.report.answers.group_capacity import group_capacity_parts
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 
 
 @click.command(
@@ -112,7 +113,12 @@ def command(
         pool_labels=pool_labels,
         **asked.settings(),
     )
-    write_answer(asked, "Capacity", capacity_parts(answer), tagged("capacity", answer.to_dict()))
+    write_answer(
+        asked,
+        "Capacity",
+        capacity_parts(answer),
+        answer_document("capacity", cluster.kubernetes_version, answer.to_dict()),
+    )
     return EXIT_YES if answer.is_enough else EXIT_NO
 
 
@@ -126,17 +132,23 @@ class GroupCounting(TypedDict):
 def _count_groups(asked: AnswerOptions, how: GroupCounting, group: str) -> int:
     cluster = asked.cluster()
     require_groups(asked.config, asked.feature_gates, cluster.release, f"podgroup/{group}")
-    return _write_groups(asked, cluster.group_capacity(group, **how, **asked.settings()))
+    return _write_groups(asked, cluster, cluster.group_capacity(group, **how, **asked.settings()))
 
 
 def _count_gangs(asked: AnswerOptions, how: GroupCounting, pod: str, size: int, within: str) -> int:
     cluster = asked.cluster()
     require_groups(asked.config, asked.feature_gates, cluster.release, "gangs")
     settings = asked.settings()
-    return _write_groups(asked, cluster.gang_capacity(pod, size, within, namespace=asked.namespace, **how, **settings))
+    answer = cluster.gang_capacity(pod, size, within, namespace=asked.namespace, **how, **settings)
+    return _write_groups(asked, cluster, answer)
 
 
-def _write_groups(asked: AnswerOptions, answer: GroupCapacity) -> int:
+def _write_groups(asked: AnswerOptions, cluster: Cluster, answer: GroupCapacity) -> int:
     document = answer.to_dict()
-    write_answer(asked, "Capacity", group_capacity_parts(document), tagged("group capacity", document))
+    write_answer(
+        asked,
+        "Capacity",
+        group_capacity_parts(document),
+        answer_document("group capacity", cluster.kubernetes_version, document),
+    )
     return EXIT_YES if answer.is_enough else EXIT_NO

@@ -14,7 +14,7 @@ from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, script_option, seconds_option
 from bayplan.cli.progress import progress_line
 from bayplan.report.answers.consolidate import consolidation_parts, drain_script
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 
 
 @click.command(
@@ -63,6 +63,6 @@ def command(
             asked,
             "Consolidate",
             consolidation_parts(answer, " ".join(["bayplan consolidate", *given])),
-            tagged("consolidation", answer.to_dict()),
+            answer_document("consolidation", cluster.kubernetes_version, answer.to_dict()),
         )
     return EXIT_YES if answer.nodes else EXIT_NO

@@ -25,7 +25,7 @@ from bayplan.cli.progress import progress_line
 from bayplan.model.pod import group_key
 from bayplan.report.answers.defrag import defrag_parts, group_defrag_parts
 from bayplan.report.answers.move_script import group_move_script, move_script
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 
 
 @click.command(
@@ -69,7 +69,12 @@ def command(asked: AnswerOptions, wanted: str, max_moves: int | None, seconds: f
     if script:
         sys.stdout.write(move_script(answer))
     else:
-        write_answer(asked, f"Room for {answer.pod}", defrag_parts(answer), tagged("defrag", answer.to_dict()))
+        write_answer(
+            asked,
+            f"Room for {answer.pod}",
+            defrag_parts(answer),
+            answer_document("defrag", cluster.kubernetes_version, answer.to_dict()),
+        )
     return EXIT_YES if answer.works else EXIT_NO
 
 
@@ -96,5 +101,10 @@ def _for_group(asked: AnswerOptions, cluster: Cluster, group: str, limits: Searc
     else:
         name = short_name(Reference("podgroup", *group.split("/")))
         parts = group_defrag_parts(answer, name)
-        write_answer(asked, f"Room for {name}", parts, tagged("group defrag", answer.to_dict()))
+        write_answer(
+            asked,
+            f"Room for {name}",
+            parts,
+            answer_document("group defrag", cluster.kubernetes_version, answer.to_dict()),
+        )
     return EXIT_YES if answer.works else EXIT_NO

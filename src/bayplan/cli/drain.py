@@ -10,7 +10,7 @@ from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.drain import drain_parts
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 
 
 @click.command(
@@ -36,5 +36,7 @@ def command(asked: AnswerOptions, nodes: tuple[str, ...], selector: str, rolling
     cluster = asked.cluster()
     note_missing_budgets(cluster)
     answer = cluster.drain(nodes, selector=selector, rolling=rolling, **asked.settings())
-    write_answer(asked, "Drain", drain_parts(answer), tagged("drain", answer.to_dict()))
+    write_answer(
+        asked, "Drain", drain_parts(answer), answer_document("drain", cluster.kubernetes_version, answer.to_dict())
+    )
     return EXIT_YES if answer.works else EXIT_NO

@@ -34,7 +34,7 @@ from bayplan.report.answers.pending import pending_parts
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.explain.node_drawing import nodes_to_draw
 from bayplan.report.explain.page import explanation_page
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 
 
 @click.command(
@@ -112,7 +112,7 @@ def command(
         replace(asked, details=shows_all),
         f"bayplan explain {pod}",
         explanation_parts(document, top=top, all_nodes=all_nodes),
-        tagged("explanation", document),
+        answer_document("explanation", cluster.kubernetes_version, document),
         names=(f"node/{node}" for node in document["feasible"]),
         page=partial(_page, why, document),
     )
@@ -127,7 +127,7 @@ def _explain_workload(asked: AnswerOptions, cluster: Cluster, workload: str) -> 
         asked,
         f"bayplan explain workload/{workload}",
         workload_parts(document),
-        tagged("workload explanation", document),
+        answer_document("workload explanation", cluster.kubernetes_version, document),
         names=(f"podgroup/{group.key}" for group in why.groups),
     )
     return EXIT_YES if why.fits else EXIT_NO
@@ -141,7 +141,7 @@ def _explain_group(asked: AnswerOptions, cluster: Cluster, group: str) -> int:
         asked,
         f"bayplan explain podgroup/{group}",
         group_parts(document),
-        tagged("group explanation", document),
+        answer_document("group explanation", cluster.kubernetes_version, document),
         names=(f"node/{node}" for node in dict.fromkeys(document["fitting"].values())),
     )
     return EXIT_YES if why.fits else EXIT_NO
@@ -153,7 +153,7 @@ def _list(asked: AnswerOptions, cluster: Cluster, selector: str) -> int:
         asked,
         "Pending pods",
         pending_parts(answer),
-        tagged("pending pods", answer.to_dict()),
+        answer_document("pending pods", cluster.kubernetes_version, answer.to_dict()),
         names=(f"pod/{name}" for name in answer.names),
     )
     return EXIT_NO if answer.groups else EXIT_YES

@@ -10,7 +10,7 @@ from bayplan.cli.completing import complete_pod
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, all_namespaces_option, require_groups
 from bayplan.report.answers.exposure import exposure_parts, ranking_parts
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 
 _TOP = 20
 
@@ -48,10 +48,16 @@ def command(asked: AnswerOptions, pod: str | None, against: tuple[str, ...], pri
     if pod is None:
         if against:
             raise click.UsageError("--against needs a pod or a workload.")
-        ranking = asked.cluster().exposure_ranking(
+        cluster = asked.cluster()
+        ranking = cluster.exposure_ranking(
             top=top, namespace=asked.source.listed_namespace, priority_class=priority_class, **asked.settings()
         )
-        write_answer(asked, "Exposure", ranking_parts(ranking), tagged("exposure ranking", ranking.to_dict()))
+        write_answer(
+            asked,
+            "Exposure",
+            ranking_parts(ranking),
+            answer_document("exposure ranking", cluster.kubernetes_version, ranking.to_dict()),
+        )
         return EXIT_YES
     if priority_class:
         raise click.UsageError("--class cannot be combined with a pod.")
@@ -59,5 +65,10 @@ def command(asked: AnswerOptions, pod: str | None, against: tuple[str, ...], pri
     if group := group_named(pod, asked.namespace):
         require_groups(asked.config, asked.feature_gates, cluster.release, f"podgroup/{group}")
     answer = cluster.exposure(pod, namespace=asked.namespace, against=read_noting(against), **asked.settings())
-    write_answer(asked, f"Exposure of {answer.subject}", exposure_parts(answer), tagged("exposure", answer.to_dict()))
+    write_answer(
+        asked,
+        f"Exposure of {answer.subject}",
+        exposure_parts(answer),
+        answer_document("exposure", cluster.kubernetes_version, answer.to_dict()),
+    )
     return EXIT_NO if answer.is_evicted else EXIT_YES

@@ -11,7 +11,7 @@ from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, require_groups
 from bayplan.cli.progress import progress_line
 from bayplan.report.answers.fix import fix_parts
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 
 
 @click.command(
@@ -36,5 +36,10 @@ def command(asked: AnswerOptions, pod: str) -> int:
         require_groups(asked.config, asked.feature_gates, cluster.release, f"podgroup/{group}")
     with progress_line() as tell:
         answer = cluster.fix(pod, namespace=asked.namespace, tell=tell, **asked.settings())
-    write_answer(asked, f"Fix for {answer.pod}", fix_parts(answer), tagged("fix", answer.to_dict()))
+    write_answer(
+        asked,
+        f"Fix for {answer.pod}",
+        fix_parts(answer),
+        answer_document("fix", cluster.kubernetes_version, answer.to_dict()),
+    )
     return EXIT_YES if answer.is_fine or answer.fixes else EXIT_NO

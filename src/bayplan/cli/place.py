@@ -24,7 +24,7 @@ from bayplan.cli.options import (
 )
 from bayplan.cli.output import NAMES
 from bayplan.report.answers.placement import placement_parts
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 from bayplan.report.words import counted, listed
 
 _EXAMPLES = 3
@@ -73,7 +73,7 @@ def command(
         asked,
         "Placement",
         placement_parts(placement),
-        tagged("placement", placement.to_dict()),
+        answer_document("placement", cluster.kubernetes_version, placement.to_dict()),
         names=(f"pod/{decision.pod}" for decision in placed),
     )
     # A user who names a pod asks whether it gets a node; a gated pod does not.

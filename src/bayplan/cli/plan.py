@@ -12,7 +12,7 @@ from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, seconds_option
 from bayplan.cli.progress import progress_line
 from bayplan.report.answers.plan import plan_parts
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 
 
 @click.command(
@@ -50,5 +50,7 @@ def command(
     cluster = asked.cluster()
     with progress_line() as tell:
         answer = cluster.plan(catalog, survive=survive or "", seconds=seconds, tell=tell, **asked.settings())
-    write_answer(asked, "Plan", plan_parts(answer), tagged("plan", answer.to_dict()))
+    write_answer(
+        asked, "Plan", plan_parts(answer), answer_document("plan", cluster.kubernetes_version, answer.to_dict())
+    )
     return EXIT_YES if answer.works else EXIT_NO

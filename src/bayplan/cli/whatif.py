@@ -12,7 +12,7 @@ from bayplan.cli.input_notes import note_missing_budgets
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles, fail_on_option
 from bayplan.report.answers.whatif import whatif_parts
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 
 
 @click.command(
@@ -74,6 +74,9 @@ def command(
     )
     failed = gates_failed(answer, gates)
     write_answer(
-        asked, "What if", whatif_parts(answer, failed), tagged("whatif", {**answer.to_dict(), "failed": failed})
+        asked,
+        "What if",
+        whatif_parts(answer, failed),
+        answer_document("whatif", cluster.kubernetes_version, {**answer.to_dict(), "failed": failed}),
     )
     return EXIT_NO if failed else EXIT_YES

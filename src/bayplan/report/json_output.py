@@ -13,7 +13,16 @@ from bayplan.report.hidden_characters import escaped_in_json, has_hidden
 
 def tagged(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
     """A document that says which schema it follows: `docs/schemas/v1` has them all."""
-    return {"format": f"bayplan {name} v1", **document}
+    return {"format": _format(name), **document}
+
+
+def answer_document(name: str, kubernetes_version: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer, which also says which version's scheduler would give it."""
+    return {"format": _format(name), "kubernetesVersion": kubernetes_version, **document}
+
+
+def _format(name: str) -> str:
+    return f"bayplan {name} v1"
 
 
 def write_json(plain: Mapping[str, Any] | msgspec.Struct, stream: TextIO) -> None:

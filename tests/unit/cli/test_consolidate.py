@@ -8,10 +8,13 @@ import pytest
 from tests.support.changed_clusters import owned
 
 from bayplan import Cluster
-from bayplan.report.json_output import tagged
+from bayplan.config.releases import NEWEST_RELEASE
+from bayplan.report.json_output import answer_document
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
+
+NEWEST = NEWEST_RELEASE.version
 
 
 @pytest.fixture
@@ -37,7 +40,7 @@ def test_the_first_line_is_the_answer(
 
 def test_json_is_to_dict(bayplan: Bayplan, cluster: str) -> None:
     said = bayplan("consolidate", "-f", cluster, "-o", "json")
-    assert said.json() == tagged("consolidation", Cluster.load(cluster).consolidate().to_dict())
+    assert said.json() == answer_document("consolidation", NEWEST, Cluster.load(cluster).consolidate().to_dict())
 
 
 @pytest.mark.parametrize("output", ["markdown", "html"])

@@ -8,10 +8,13 @@ import pytest
 from tests.support.changed_clusters import owned
 
 from bayplan import Cluster
-from bayplan.report.json_output import tagged
+from bayplan.config.releases import NEWEST_RELEASE
+from bayplan.report.json_output import answer_document
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
+
+NEWEST = NEWEST_RELEASE.version
 
 FileOf = Callable[..., str]
 FOR = ("--seconds", "5", "--for")
@@ -43,7 +46,7 @@ def test_the_first_line_is_the_answer(bayplan: Bayplan, cluster: str, wanted: st
 
 def test_json_is_to_dict(bayplan: Bayplan, cluster: str) -> None:
     said = bayplan("defrag", "-f", cluster, *FOR, "big", "-o", "json")
-    assert said.json() == tagged("defrag", Cluster.load(cluster).defrag("big").to_dict())
+    assert said.json() == answer_document("defrag", NEWEST, Cluster.load(cluster).defrag("big").to_dict())
 
 
 @pytest.mark.parametrize("output", ["markdown", "html"])

@@ -9,11 +9,14 @@ import pytest
 from tests.support.changed_clusters import owned
 
 from bayplan import Cluster
+from bayplan.config.releases import NEWEST_RELEASE
 from bayplan.core.feature_gates import DEFAULT_GATES
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
+
+NEWEST = NEWEST_RELEASE.version
 
 FileOf = Callable[..., str]
 
@@ -58,7 +61,7 @@ def test_short_unless_details_are_wanted(bayplan: Bayplan, cluster: str) -> None
 
 def test_json_is_to_dict(bayplan: Bayplan, cluster: str) -> None:
     said = bayplan("drain", "-f", cluster, "a", "-o", "json")
-    assert said.json() == tagged("drain", Cluster.load(cluster).drain(["a"]).to_dict())
+    assert said.json() == answer_document("drain", NEWEST, Cluster.load(cluster).drain(["a"]).to_dict())
 
 
 @pytest.mark.parametrize("output", ["markdown", "html"])

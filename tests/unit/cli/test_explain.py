@@ -12,15 +12,18 @@ from tests.unit.testing.test_group_stories import gang, node, pod
 
 from bayplan import Cluster
 from bayplan.cli.answering import with_source
+from bayplan.config.releases import NEWEST_RELEASE
 from bayplan.model.reading import from_dicts
 from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.cluster_dump import dump_lines
 from bayplan.report.explain.explanation import explanation_parts
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 from bayplan.report.terminal import rendered
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
+
+NEWEST = NEWEST_RELEASE.version
 
 FileOf = Callable[..., str]
 
@@ -58,7 +61,7 @@ def test_the_least_disruption_beside_what_the_scheduler_does(bayplan: Bayplan, f
 def test_json_is_the_document_of_the_explanation(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(make.node("a"), make.node("b").taint("k"), make.pod("x").running("a"))
     said = bayplan("explain", "x", "-f", file, "-o", "json")
-    assert said.json() == tagged("explanation", Cluster.load(file).explain("default/x").document())
+    assert said.json() == answer_document("explanation", NEWEST, Cluster.load(file).explain("default/x").document())
     assert said.err.startswith("note: It is on a now")
 
 
@@ -101,7 +104,9 @@ def test_json_with_all_reasons(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(make.node("b").taint("k").unschedulable(), make.pod("x"))
     plain = bayplan("explain", "x", "-f", file, "-o", "json", "--all-reasons").json()
     assert [one["plugin"] for one in plain["allReasons"]["b"]] == ["NodeUnschedulable", "TaintToleration"]
-    assert plain == tagged("explanation", Cluster.load(file).explain("default/x").document(all_reasons=True))
+    assert plain == answer_document(
+        "explanation", NEWEST, Cluster.load(file).explain("default/x").document(all_reasons=True)
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from bayplan import Cluster
-from bayplan.report.json_output import tagged
+from bayplan.config.releases import NEWEST_RELEASE
+from bayplan.report.json_output import answer_document
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
+
+NEWEST = NEWEST_RELEASE.version
 
 FileOf = Callable[..., str]
 CLUSTER = (make.node("n").capacity(cpu="4"), make.pod("a").cpu("1").running("n"))
@@ -29,9 +32,9 @@ def test_json_is_the_answer_of_the_method(bayplan: Bayplan, file_of: FileOf) -> 
     file = file_of(*CLUSTER)
     cluster = Cluster.load(file)
     one = bayplan("exposure", "a", "-f", file, "-o", "json")
-    assert one.json() == tagged("exposure", cluster.exposure("a").to_dict())
+    assert one.json() == answer_document("exposure", NEWEST, cluster.exposure("a").to_dict())
     every = bayplan("exposure", "-f", file, "-o", "json")
-    assert every.json() == tagged("exposure ranking", cluster.exposure_ranking().to_dict())
+    assert every.json() == answer_document("exposure ranking", NEWEST, cluster.exposure_ranking().to_dict())
 
 
 def test_a_namespace_narrows_the_ranking_only_if_it_is_given(bayplan: Bayplan, file_of: FileOf) -> None:

@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from bayplan import Cluster
+from bayplan.config.releases import NEWEST_RELEASE
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.report.answers.fix import fix_parts
-from bayplan.report.json_output import tagged
+from bayplan.report.json_output import answer_document
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
+
+NEWEST = NEWEST_RELEASE.version
 
 FileOf = Callable[..., str]
 NODE = make.node("n").capacity(cpu="4")
@@ -29,7 +32,9 @@ def test_all_formats(bayplan: Bayplan, file_of: FileOf, output: str) -> None:
 
 def test_json_is_the_answer_of_the_method(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(NODE, make.pod("x").cpu("5"))
-    assert bayplan("fix", "x", "-f", file, "-o", "json").json() == tagged("fix", Cluster.load(file).fix("x").to_dict())
+    assert bayplan("fix", "x", "-f", file, "-o", "json").json() == answer_document(
+        "fix", NEWEST, Cluster.load(file).fix("x").to_dict()
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from bayplan import Cluster
-from bayplan.report.json_output import tagged
+from bayplan.config.releases import NEWEST_RELEASE
+from bayplan.report.json_output import answer_document
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
+
+NEWEST = NEWEST_RELEASE.version
 
 FileOf = Callable[..., str]
 
@@ -62,7 +65,7 @@ def test_json_is_to_dict(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(make.node("a"), make.node("b"), make.pod("x"), make.pod("y").cpu("99"))
     said = bayplan("place", "-f", file, "-o", "json")
     assert (said.code, said.err) == (1, "")
-    assert said.json() == tagged("placement", Cluster.load(file).place().to_dict())
+    assert said.json() == answer_document("placement", NEWEST, Cluster.load(file).place().to_dict())
 
 
 def test_ties_by_seed(bayplan: Bayplan, file_of: FileOf) -> None:

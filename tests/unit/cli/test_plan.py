@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from bayplan import Cluster
-from bayplan.report.json_output import tagged
+from bayplan.config.releases import NEWEST_RELEASE
+from bayplan.report.json_output import answer_document
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
+
+NEWEST = NEWEST_RELEASE.version
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def test_pending_pods_of_a_cluster_with_a_node_to_lose(bayplan: Bayplan, pods: s
 
 def test_json_is_to_dict(bayplan: Bayplan, pods: str, catalog: str) -> None:
     said = bayplan("plan", "-f", pods, "--nodes", catalog, "-o", "json")
-    assert said.json() == tagged("plan", Cluster.load(pods).plan(catalog).to_dict())
+    assert said.json() == answer_document("plan", NEWEST, Cluster.load(pods).plan(catalog).to_dict())
 
 
 @pytest.mark.parametrize("output", ["markdown", "html"])

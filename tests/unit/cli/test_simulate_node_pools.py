@@ -13,14 +13,26 @@ SECOND = "apiVersion: bayplan/v1\nkind: Autoscaler\nmetadata: {name: second}\n"
 TYPO = "apiVersion: bayplan/v1\nkind: NodePool\nmetadata: {name: x}\nspec: {max: 1, prise: 3}\n"
 
 
-@pytest.mark.parametrize("command", [["simulate"], ["up", "--listen", "127.0.0.1:0"]], ids=["simulate", "up"])
+UP = ["up", "--listen", "127.0.0.1:0"]
+
+
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("command", "text", "said"),
     [
-        (SECOND, "cluster.yaml: Autoscaler default: there is another one, second; only one can act"),
-        (TYPO, "b.yaml: NodePool x: spec.prise: unknown field; did you mean price?"),
+        (["simulate"], SECOND, "cluster.yaml: Autoscaler default: there is another one, second; only one can act"),
+        (["simulate"], TYPO, "b.yaml: NodePool x: spec.prise: unknown field; did you mean price?"),
+        (
+            UP,
+            SECOND,
+            "cluster.yaml: Autoscaler default: metadata.name: Forbidden: there is another one, second; only one",
+        ),
+        (
+            UP,
+            TYPO,
+            'b.yaml: NodePool x: NodePool in version "v1" cannot be handled as a NodePool: strict decoding error: ',
+        ),
     ],
-    ids=["two autoscalers", "typo"],
+    ids=["two autoscalers", "typo", "two autoscalers, served", "typo, served"],
 )
 def test_pools_that_cannot_be_end_in_a_message(
     command: list[str], text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

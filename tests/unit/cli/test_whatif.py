@@ -10,10 +10,13 @@ import pytest
 from tests.support.changed_clusters import owned
 
 from bayplan import Cluster
-from bayplan.report.json_output import tagged
+from bayplan.config.releases import NEWEST_RELEASE
+from bayplan.report.json_output import answer_document
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
+
+NEWEST = NEWEST_RELEASE.version
 
 FileOf = Callable[..., str]
 
@@ -64,7 +67,7 @@ def test_gates(bayplan: Bayplan, cluster: str, new: str, gates: tuple[str, ...],
 def test_json_is_to_dict_with_the_gates(bayplan: Bayplan, cluster: str, new: str) -> None:
     said = bayplan("whatif", "-f", cluster, "--apply", new, "--fail-on", "pdb", "-o", "json")
     expected = {**Cluster.load(cluster).whatif([new]).to_dict(), "failed": {"pdb": ["default/guard"]}}
-    assert said.json() == json.loads(json.dumps(tagged("whatif", expected)))
+    assert said.json() == json.loads(json.dumps(answer_document("whatif", NEWEST, expected)))
 
 
 @pytest.mark.parametrize("output", ["markdown", "html"])

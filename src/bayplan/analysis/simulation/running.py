@@ -299,6 +299,7 @@ class Simulation:
             waiting=self._pending_pods(),
             notes=[*self.notes, *self._refused_workloads()],
             fidelity=None if self._recorded is None else self._recorded.fidelity(ledger.pods, passed / 1e9),
+            kubernetes_version=self._release.version,
             wakeups=self.wakeups.value,
         )
 

@@ -369,4 +369,5 @@ class Run(JsonStruct, tag_field="format", tag=FORMAT):
     deadlocks: list[GroupDeadlock] = []
     spared: float = 0.0  # seconds that groups would have waited longer by their backoff alone; with complete wake-ups
     groups: list[GroupRow] = []
+    kubernetes_version: str = ""  # whose scheduler decided; unknown of runs from before this was written down
     wakeups: str = "upstream"  # which changes brought rejected pods back: those of kube-scheduler, or "complete"
