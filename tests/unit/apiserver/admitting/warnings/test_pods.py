@@ -21,7 +21,8 @@ LOCAL = {"type": "Localhost", "localhostProfile": "p"}
 )
 def test_profiles_in_annotations_are_old_unless_the_template_says_the_same(annotation: str, profile: Any) -> None:
     def said(given: Any) -> list[str]:
-        spec = {"containers": [{"name": "c"}], "securityContext": given and {"appArmorProfile": given} or {}}
+        context = {} if given is None else {"appArmorProfile": given}
+        spec = {"containers": [{"name": "c"}], "securityContext": context}
         template = {"metadata": {"annotations": {f"{APP_ARMOR}c": annotation}}, "spec": spec}
         return [*warn_of_template("template")({"metadata": {"name": "x"}, "template": template}, None)]
 
