@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from bayplan.apiserver.custom_resources import faults
 from bayplan.apiserver.custom_resources.rules import escaped
-from bayplan.apiserver.custom_resources.structural import Schema
+from bayplan.apiserver.custom_resources.structural import UNSET, Schema
 from bayplan.model.cel.environment import new_environment
 from bayplan.model.cel.syntax import (
     Call,
@@ -33,6 +33,9 @@ from bayplan.store.errors import StatusCause
 _REQUEST_BYTES: Final = 3 * 1024 * 1024
 _RULE_COST_MAX: Final = 10_000_000
 _MANY_TIMES: Final = 100.0
+#: How many bytes of JSON a value takes at least, by its type, and for texts by their format.
+_SIZES: Final = {"boolean": 4, "array": 2, "object": 2}
+_TEXT_SIZES: Final = {"duration": 3, "date": 12, "date-time": 21}
 _RULE: Final = "ValidationRule"
 
 _ROOT: Final = Schema(
@@ -254,8 +257,12 @@ def _children(node: Node, known: _Known, fields: _Fields) -> Iterator[tuple[Node
 # -- costs
 
 
+#: These cost no more than what they are made of: of a choice, the condition and the dearer branch.
+_LOGIC, _CHOICE = ("_&&_", "_||_"), "_?_:_"
+
+
 class _Cost:
-    """The least that upstream would estimate: each step counts one, loops as often as they may go round."""
+    """The least that upstream would estimate: each step but logic counts one, loops as often as they may go round."""
 
     def __init__(self, schema: Schema) -> None:
         self._fields = _Fields(is_root=False)
@@ -266,8 +273,11 @@ class _Cost:
 
     def _cost(self, node: Node, known: _Known) -> int:
         if not isinstance(node, Comprehension):
-            children = _children(node, known, self._fields)
-            return isinstance(node, Ident | Select | Call) + sum(self._cost(child, inner) for child, inner in children)
+            costs = [self._cost(child, inner) for child, inner in _children(node, known, self._fields)]
+            function = node.function if isinstance(node, Call) else ""
+            if function == _CHOICE:
+                return costs[0] + max(costs[1:])
+            return (isinstance(node, Ident | Select | Call) and function not in _LOGIC) + sum(costs)
         over = self._fields.schema_of(node.range, known)
         times = 1 if over is None else _length_max(over)
         inside = {**known, node.variable: over.items if over is not None else None, node.accumulator: None}
@@ -276,16 +286,21 @@ class _Cost:
 
 def _length_max(schema: Schema) -> int:
     if schema.items is not None:
-        return int(schema.source.get("maxItems", _REQUEST_BYTES // (_size_min(schema.items) + 2)))
+        return int(schema.source.get("maxItems", (_REQUEST_BYTES - 2) // (_size_min(schema.items) + 1)))
     if schema.additional is not None:
-        return int(schema.source.get("maxProperties", _REQUEST_BYTES // (_size_min(schema.additional) + 6)))
+        return int(schema.source.get("maxProperties", (_REQUEST_BYTES - 2) // (_size_min(schema.additional) + 6)))
     return 1
 
 
 def _size_min(schema: Schema) -> int:
-    """How many bytes of JSON a value takes at least; rather more than less, so that costs are not too high."""
+    """How many bytes of JSON a value takes at least."""
+    # Upstream: apiserver/pkg/cel/common/schemas.go SchemaDeclType (v1.36).
+    if schema.type == "string":
+        return _TEXT_SIZES.get(schema.format, 2)
+    size = _SIZES.get(schema.type, 1)
     if schema.type != "object" or schema.additional is not None:
-        return {"boolean": 5, "string": 2 + int(schema.source.get("minLength", 0))}.get(schema.type, 2)
-    properties = schema.properties
-    needed = (name for name in schema.required if name in properties)
-    return 2 + sum(len(name) + 4 + _size_min(properties[name]) for name in needed)
+        return size
+    # What has a default need not be sent.
+    fields = [(name, schema.properties[name]) for name in schema.required if name in schema.properties]
+    sent = ((name, field) for name, field in fields if field.types and field.default in (UNSET, None))
+    return size + sum(len(name) + 4 + _size_min(field) for name, field in sent)

@@ -13,6 +13,7 @@ from bayplan.apiserver.custom_resources.rule_checks import rule_causes
 Part = dict[str, Any]
 SCHEMA_PATH = "spec.validation.openAPIV3Schema"
 TEXTS = {"type": "array", "items": {"type": "string"}}
+ITEM = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 TABLES = {"type": "array", "items": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}}}
 
 
@@ -115,6 +116,27 @@ def test_loops_over_unbounded_lists_cost_too_much(rule: str) -> None:
     ((field, message),) = found(spec_with(rule))
     assert field.endswith("x-kubernetes-validations[0].rule")
     assert message.startswith("Forbidden: estimated rule cost exceeds budget by factor of more than 100x (try simpl")
+
+
+@pytest.mark.parametrize(
+    ("items", "rule", "is_refused"),
+    [
+        # As many as fit into a request: 1048575 texts, 142987 times, 1572863 numbers, 349525 objects.
+        ({"type": "string"}, "self.all(t, t == 'a' || t == 'b' || t == 'c')", False),
+        ({"type": "string"}, "self.all(t, t.size() > 1 ? t.size() > 2 : t.size() > 3)", False),
+        ({"type": "string"}, "self.all(t, t.size() + t.size() + t.size() > 0)", True),
+        ({"type": "string", "format": "date-time"}, "self.all(t, t.getHours() + t.getHours() + 1 + 1 + 1 > 0)", False),
+        ({"type": "integer"}, "self.all(n, n > 0)", False),
+        ({"type": "integer"}, "self.all(n, n + 1 + 1 + 1 + 1 > 0)", True),
+        (ITEM, "self.all(o, o.n + o.n + o.n + o.n + o.n > 0)", False),
+        (ITEM, f"self.all(o, {' + '.join(['o.n'] * 10)} > 0)", True),
+        ({**ITEM, "properties": {"n": {"type": "integer", "default": 1}}}, "self.all(o, o.n + o.n + o.n > 0)", True),
+    ],
+)
+def test_loops_go_round_as_often_as_items_fit_into_a_request(items: Part, rule: str, *, is_refused: bool) -> None:
+    schema = {"type": "array", "items": items, "x-kubernetes-validations": [{"rule": rule}]}
+    causes = found({"type": "object", "properties": {"list": schema}})
+    assert ["estimated rule cost exceeds budget" in message for _, message in causes] == [True] * is_refused
 
 
 def test_rules_around_a_fault_of_the_schema_are_left_alone() -> None:
