@@ -35,6 +35,7 @@ class Release:
     counts_shares_without_capacity: bool  # one who shares a device and takes none of its capacity uses its counters
     skipped_operations_need_nodes: bool  # that declare it, or claims whose devices skip some are of no use there
     counter_slices_follow_nodes: bool  # slices with counters concern only nodes that they are for
+    configures_briefly: bool  # an allocation has each configuration once, and no requests in one that is for all
     selectors_know_lists: bool  # whether or not the gate for attributes with lists is on
 
     # Preemption.
@@ -62,6 +63,7 @@ V1_36: Final = Release(
     counts_shares_without_capacity=False,
     skipped_operations_need_nodes=False,
     counter_slices_follow_nodes=False,
+    configures_briefly=False,
     selectors_know_lists=False,
     first_broken_budget_ends=False,
     gated_pods_keep_nodes=False,
@@ -84,6 +86,7 @@ V1_37: Final = Release(
     counts_shares_without_capacity=True,
     skipped_operations_need_nodes=True,
     counter_slices_follow_nodes=True,
+    configures_briefly=True,
     selectors_know_lists=True,
     first_broken_budget_ends=True,
     gated_pods_keep_nodes=True,

@@ -93,6 +93,11 @@ CHANGES: Final[Mapping[str, Described]] = MappingProxyType(
             "slices with shared counters concern only the nodes that they are for",
             "slices with shared counters concern all nodes",
         ),
+        "configures_briefly": Described(
+            "DynamicResources",
+            "an allocation has each configuration once, and names no requests in one that is for all of them",
+            "an allocation has a configuration for each request that it is for, and always names them",
+        ),
         "selectors_know_lists": Described(
             "DynamicResources",
             "CEL selectors know attributes with lists, whatever the gate DRAListTypeAttributes says",

@@ -285,7 +285,9 @@ class DynamicResources:
                 pod,
                 user_of(planned.claim, pod, _group_of(pod, view)),
                 ResourceClaimStatus(
-                    allocation=allocation_result(planned.claim, chosen, node_name, view.objects.device_classes)
+                    allocation=allocation_result(
+                        planned.claim, chosen, node_name, view.objects.device_classes, self._gates.release
+                    )
                 ),
             )
             for planned, chosen in zip(plan.claims, found.devices, strict=True)

@@ -1,15 +1,16 @@
 """What drivers are told about allocated devices: the opaque configuration of classes and of the claim itself.
 
 Takes a claim, the requests for which devices were allocated, and the device classes; gives the list that an allocation
-has. Does not look into it. Upstream: structured/internal/incubating/allocator_incubating.go (v1.36), where the
+has. Does not look into it. Upstream: structured/internal/incubating/allocator_incubating.go (v1.36, v1.37), where the
 configs of an allocation are filled in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from bayplan.core.release import Release
 from bayplan.model.resource_claims import Configuration, DeviceClass, DeviceRequest, ResourceClaim
 
 
@@ -20,9 +21,12 @@ class _Granted(NamedTuple):
     name: str  # as allocated devices name it: `gpu`, or `gpu/large`
     device_class: str
 
+    def is_among(self, names: Collection[str]) -> bool:
+        return self.request in names or self.name in names
+
 
 def configuration(
-    claim: ResourceClaim, allocated: Collection[str], classes: Mapping[str, DeviceClass]
+    claim: ResourceClaim, allocated: Collection[str], classes: Mapping[str, DeviceClass], release: Release
 ) -> list[Configuration]:
     """First what classes say, each once with all requests for it, then what the claim says about these requests."""
     granted = [one for request in claim.spec.devices.requests for one in _granted(request, allocated)]
@@ -37,9 +41,16 @@ def configuration(
     ]
     for config in claim.spec.devices.config:
         named = config.get("requests", [])
-        times = sum(request.request in named or request.name in named for request in granted) if named else 1
-        made += [{"source": "FromClaim", **config}] * times
-    return made
+        times = sum(request.is_among(named) for request in granted) if named else 1
+        made += [{"source": "FromClaim", **config}] * (min(times, 1) if release.configures_briefly else times)
+    return [_brief(config, granted) for config in made] if release.configures_briefly else made
+
+
+def _brief(config: Configuration, granted: Sequence[_Granted]) -> Configuration:
+    """No requests mean all of them."""
+    if all(request.is_among(config.get("requests", [])) for request in granted):
+        return {name: value for name, value in config.items() if name != "requests"}
+    return config
 
 
 def _granted(request: DeviceRequest, allocated: Collection[str]) -> Iterator[_Granted]:

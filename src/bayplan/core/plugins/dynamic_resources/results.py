@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from bayplan.core.plugins.dynamic_resources.allocation import Chosen
 from bayplan.core.plugins.dynamic_resources.configuration import configuration
+from bayplan.core.release import Release
 from bayplan.model.fingerprint import digest
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.model.quantity import NANO_PER_UNIT
@@ -24,10 +25,14 @@ from bayplan.model.selectors import IN, NODE_NAME_FIELD
 
 
 def allocation_result(
-    claim: ResourceClaim, chosen: Sequence[Chosen], node_name: str, classes: Mapping[str, DeviceClass]
+    claim: ResourceClaim,
+    chosen: Sequence[Chosen],
+    node_name: str,
+    classes: Mapping[str, DeviceClass],
+    release: Release,
 ) -> AllocationResult:
     results = [_result(claim, place, device) for place, device in enumerate(chosen)]
-    config = configuration(claim, {result.request for result in results}, classes)
+    config = configuration(claim, {result.request for result in results}, classes, release)
     return AllocationResult(
         devices=DeviceAllocationResult(results=results, config=config), node_selector=_node_selector(chosen, node_name)
     )
