@@ -187,6 +187,7 @@ def test_a_gang_waits_for_its_quorum_is_placed_and_shows_its_members(
     groups.click()
     row = page.locator(".pod-group")
     expect(row).to_contain_text("waiting for the quorum: 2 of 3")
+    expect(page.get_by_text("Held back with its pod group training")).to_have_count(2)
     cluster_with_groups.create(*_member(2))
     expect(row).to_contain_text("placed together")
     expect(row.get_by_role("img")).to_have_attribute("aria-label", "3 bound")

@@ -119,16 +119,22 @@ export function waiting(pod, where) {
     lines.push(
       element("span.state.nominated", {}, `Nominated to ${pod.nominated}, waiting for its victims to terminate`),
     );
-  } else if (where) lines.push(whereLine(where));
+  } else if (where) lines.push(whereLine(where, pod.group));
   if (pod.waitsFor) lines.push(element("span.why", {}, pod.waitsFor));
   return lines;
 }
 
-/** @param {Waiting} where */
-function whereLine({ state, until }) {
+/**
+ * @param {Waiting} where
+ * @param {string | undefined} group the pod group that the pod is a member of
+ */
+function whereLine({ state, until }, group) {
   if (state === "backoff") return untilLine("In backoff, next attempt in ", until);
   if (state === "unschedulable") return untilLine("Waiting for a change that helps; retried within ", until);
-  if (state === "gated") return element("span.state", {}, "Held back by a plugin");
+  if (state === "gated") {
+    const by = group ? `with its pod group ${group.slice(group.indexOf("/") + 1)}` : "by a plugin";
+    return element("span.state", {}, `Held back ${by}`);
+  }
   return element("span.state", {}, state ? "About to be tried" : "Not in this scheduler's queue");
 }
 
