@@ -25,6 +25,7 @@ ONCE = {"spec": {**pod()["spec"], "restartPolicy": "Never"}}
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 RBAC = "rbac.authorization.k8s.io"
 ROLE = {"kind": "Role", "name": "r"}
+REQUESTS = [{"name": f"r{number}", "exactly": {"deviceClassName": "c"}} for number in range(33)]
 DEFINITION = {
     "group": "example.com",
     "scope": "Namespaced",
@@ -188,6 +189,11 @@ DEFINITION = {
         (
             document("resource.k8s.io/v1", "ResourceClaim", {"devices": {"requests": [{"name": "a", "exactly": {}}]}}),
             "spec.devices.requests[0].exactly.deviceClassName: Required value",
+        ),
+        (document("resource.k8s.io/v1", "ResourceClaim", {"devices": {"requests": REQUESTS[:32]}}), ""),
+        (
+            document("resource.k8s.io/v1", "ResourceClaim", {"devices": {"requests": REQUESTS}}),
+            "spec.devices.requests: Too many: 33: must have at most 32 items",
         ),
         (
             document("apiextensions.k8s.io/v1", "CustomResourceDefinition", DEFINITION),

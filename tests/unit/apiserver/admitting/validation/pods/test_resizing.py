@@ -8,6 +8,7 @@ import pytest
 from tests.support.admission_documents import NOW, Documents, admitted, container, namespace, pod, resource_named
 
 from bayplan.apiserver.registry.admission import admit_update
+from bayplan.apiserver.schema.versions import serving
 from bayplan.store.errors import Invalid
 
 BOTH = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}
@@ -179,3 +180,8 @@ def test_the_first_container_that_runs_shows_whether_the_kubelet_can(
 def test_the_class_that_the_status_says_counts() -> None:
     why = refusal(containers(MORE), status={"qosClass": "Guaranteed"})
     assert why.endswith("Pod QOS Class may not change as a result of resizing")
+
+
+def test_what_the_pod_says_as_a_whole_stays_where_it_is_left_out() -> None:
+    with serving("1.37"):
+        assert resized({"resources": None}, {"resources": BOTH})["spec"]["resources"] == BOTH

@@ -50,6 +50,11 @@ def _with_container(**more: Any) -> dict[str, Any]:
             "`hostNetwork` is true",
         ),
         (
+            pod(initContainers=[container(name="i", lifecycle={"preStop": {"sleep": {"seconds": 1}}})]),
+            "spec.initContainers[0].lifecycle: Forbidden: may not be set for init containers without "
+            "restartPolicy=Always",
+        ),
+        (
             pod(securityContext={"runAsUser": -1}),
             "spec.securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive",
         ),
