@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from tests.support.admission_documents import admitted, container, document, pod
 
+from bayplan.apiserver.admitting.defaults.pods import default_pod
+
 
 def test_a_pod_gets_every_default() -> None:
     assert admitted(pod())["spec"] == {
@@ -112,3 +114,17 @@ def test_a_template_has_no_requests_from_limits() -> None:
 def test_an_account_is_shown_under_both_of_its_names(given: dict[str, Any]) -> None:
     spec = admitted(pod(**given))["spec"]
     assert (spec["serviceAccount"], spec["serviceAccountName"]) == ("a", "a")
+
+
+@pytest.mark.parametrize(
+    ("status", "one", "several"),
+    [
+        ({"podIP": "10.0.0.1"}, "10.0.0.1", ["10.0.0.1"]),
+        ({"podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}, "10.0.0.1", ["10.0.0.1", "fd00::1"]),
+        ({"podIP": "10.0.0.2", "podIPs": [{"ip": "10.0.0.1"}]}, "10.0.0.2", ["10.0.0.2"]),
+    ],
+)
+def test_the_address_of_a_pod_is_the_first_of_all(status: dict[str, Any], one: str, several: list[str]) -> None:
+    given = {**pod(), "status": status}
+    default_pod(given)
+    assert (given["status"]["podIP"], [each["ip"] for each in given["status"]["podIPs"]]) == (one, several)
