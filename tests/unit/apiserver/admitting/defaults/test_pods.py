@@ -126,5 +126,6 @@ def test_an_account_is_shown_under_both_of_its_names(given: dict[str, Any]) -> N
 )
 def test_the_address_of_a_pod_is_the_first_of_all(status: dict[str, Any], one: str, several: list[str]) -> None:
     given = {**pod(), "status": status}
+    given = {**admitted(pod()), "status": status}
     default_pod(given)
     assert (given["status"]["podIP"], [each["ip"] for each in given["status"]["podIPs"]]) == (one, several)
