@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,8 +20,9 @@ from bayplan.testing import LiveCluster
 
 
 @pytest.fixture(scope="module")
-def api(k: LiveCluster) -> Any:
-    return Client(config=KubeConfig.from_file(str(k.kubeconfig)), field_manager="tests")
+def api(k: LiveCluster) -> Iterator[Any]:
+    with Client(config=KubeConfig.from_file(str(k.kubeconfig)), field_manager="tests") as opened:
+        yield opened
 
 
 def settings(name: str, **data: str) -> ConfigMap:
