@@ -77,17 +77,23 @@ def _proof(answer: Defrag | GroupDefrag) -> str:
     return f"; {least} or more are needed, and whether fewer than {len(answer.steps or ())} would do was not settled"
 
 
-def _no(answer: Defrag) -> Iterator[Part]:
+def _no_moves(answer: Defrag | GroupDefrag, name: str) -> Sentence:
+    """That nothing was found, and what is known of what it would take."""
     if answer.bound is None:
-        yield Sentence(f"No: no moves can make room for {answer.pod}.", Tone.BAD)
-        yield Sentence("Even with all movable pods gone, no node that it may run on has enough of everything.")
+        text = f"No: no moves can make room for {name}."
     elif answer.bound > answer.max_moves:
         least = counted(answer.bound, "move")
-        text = f"No: room for {answer.pod} takes at least {least}, and no more than {answer.max_moves} are allowed."
-        yield Sentence(text, Tone.BAD)
+        text = f"No: room for {name} takes at least {least}, and no more than {answer.max_moves} are allowed."
     else:
         least = f"; at least {counted(answer.bound, 'move')} would be needed" if answer.bound else ""
-        yield Sentence(f"No: no moves were found that make room for {answer.pod}{least}.", Tone.BAD)
+        text = f"No: no moves were found that make room for {name}{least}."
+    return Sentence(text, Tone.BAD)
+
+
+def _no(answer: Defrag) -> Iterator[Part]:
+    yield _no_moves(answer, answer.pod)
+    if answer.bound is None:
+        yield Sentence("Even with all movable pods gone, no node that it may run on has enough of everything.")
     if answer.evicts:
         victims = counted(len(answer.evicts), "pod")
         yield Sentence(
@@ -139,14 +145,6 @@ def _yes_for_group(answer: GroupDefrag, steps: Sequence[PlayedMove], name: str) 
 
 
 def _no_for_group(answer: GroupDefrag, name: str) -> Iterator[Part]:
-    if answer.bound is None:
-        yield Sentence(f"No: no moves can make room for {name}.", Tone.BAD)
-    elif answer.bound > answer.max_moves:
-        least = counted(answer.bound, "move")
-        text = f"No: room for {name} takes at least {least}, and no more than {answer.max_moves} are allowed."
-        yield Sentence(text, Tone.BAD)
-    else:
-        least = f"; at least {counted(answer.bound, 'move')} would be needed" if answer.bound else ""
-        yield Sentence(f"No: no moves were found that make room for {name}{least}.", Tone.BAD)
+    yield _no_moves(answer, name)
     yield from _what_failed(answer)
     yield Next(f"bayplan fix {name}")
