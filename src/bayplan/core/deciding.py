@@ -98,7 +98,7 @@ class Decider:
         """What the answers say of a pod. Its board grows by what is found out about victims."""
         candidacies_before = answers.board.candidacy_count
         choice = answers.decide(pod, view)
-        if answers.board.candidacy_count != candidacies_before:
+        if not isinstance(choice, Fits) and answers.board.candidacy_count != candidacies_before:
             key = (Board, profile.scheduler_name, profile.signatures(pod).of_all)
             if self._answers.peek(key) is answers.board:
                 self._answers.resize(key, _size(answers.board, view.nodes.count))
