@@ -33,7 +33,6 @@ from bayplan.core.framework.verdict import Code, Status
 from bayplan.core.instruments import Instruments
 from bayplan.core.queue.hints import QueueProfile
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
-from bayplan.core.reuse.node_board import NothingToReuse
 from bayplan.core.snapshot import View
 from bayplan.serving.metrics.group_timings import GroupTimings
 from bayplan.serving.metrics.stopwatch import POST_FILTER, PRE_ENQUEUE, StatusOf, Stopwatch, TimedStep
@@ -102,7 +101,7 @@ class TimedDecider(Decider):
         started = stopwatch.clock()
         known = super().look_up(profile, pod, view)
         took_ns = stopwatch.clock() - started
-        reusable = not isinstance(known, NothingToReuse)
+        reusable = known is not None
         reused = reusable and self.boards_made == made_before
         stopwatch.recorder.looked_up(profile.scheduler_name, reused=reused, reusable=reusable, took_ns=took_ns)
         return known
