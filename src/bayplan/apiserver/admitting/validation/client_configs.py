@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import port_number_faults
-from bayplan.model.dns_names import dns1035_faults
+from bayplan.model.dns_names import dns1035_faults, subdomain_faults
 
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 
@@ -48,6 +48,22 @@ def _check_service(service: Document, faults: Faults, path: Path) -> None:
     port = service.get("port")
     if port is not None and port_number_faults(port):
         faults.invalid(f"{path}.port", port, "port is not valid: " + ", ".join(port_number_faults(port)))
+    _check_service_path(service.get("path") or "", faults, f"{path}.path")
+
+
+def _check_service_path(text: str, faults: Faults, path: Path) -> None:
+    if text in ("", "/"):
+        return
+    if text == "//":
+        faults.invalid(path, text, "segment[0] may not be empty")
+        return
+    if not text.startswith("/"):
+        faults.invalid(path, text, "must start with a '/'")
+    for position, segment in enumerate(text[1:].removesuffix("/").split("/")):
+        if not segment:
+            faults.invalid(path, text, f"segment[{position}] may not be empty")
+        else:
+            faults.all_invalid(path, text, (f"segment[{position}]: {fault}" for fault in subdomain_faults(segment)))
 
 
 def check_review_versions(versions: list[str], faults: Faults, path: Path, text: str) -> None:

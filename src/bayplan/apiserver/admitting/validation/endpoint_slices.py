@@ -125,7 +125,7 @@ def check_endpoint_address(address: str, faults: Faults, path: Path) -> None:
     """Of the address of a pod, which cannot be one that means something else."""
     given = ip_address(address)
     if given.is_unspecified:
-        faults.invalid(path, address, "may not be unspecified (0.0.0.0 or ::)")
+        faults.invalid(path, address, f"may not be unspecified ({address})")
     if given.is_loopback:
         faults.invalid(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
     if given.is_link_local:

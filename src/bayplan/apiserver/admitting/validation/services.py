@@ -13,9 +13,10 @@ from bayplan.apiserver.admitting.defaults.services import (
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.core import check_network
+from bayplan.apiserver.admitting.validation.endpoint_slices import check_endpoint_address
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_labels
-from bayplan.apiserver.admitting.validation.names import is_address, port_number_faults
+from bayplan.apiserver.admitting.validation.names import is_address, loose_address_faults, port_number_faults
 from bayplan.apiserver.admitting.validation.pods.containers import PROTOCOLS
 from bayplan.apiserver.admitting.validation.pods.probes import check_port
 from bayplan.apiserver.admitting.validation.pods.spec import check_address
@@ -25,6 +26,7 @@ from bayplan.model.names import label_key_faults
 _TYPES = (CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT)
 _AFFINITIES = ("ClientIP", "None")
 _POLICIES = ("Cluster", "Local")
+_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _HEADLESS = "None"
 FAMILIES, _FAMILIES_MAX = ("IPv4", "IPv6"), 2
 _FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
@@ -48,7 +50,11 @@ def check_service(service: Document, faults: Faults) -> None:
     if kind != EXTERNAL_NAME:
         check_cluster_addresses(spec, faults)
     for position, address in enumerate(spec.get("externalIPs", ())):
-        check_address(address, faults, f"spec.externalIPs[{position}]")
+        at = f"spec.externalIPs[{position}]"
+        if loose_address_faults(address):
+            check_address(address, faults, at)
+        else:
+            check_endpoint_address(address, faults, at)
     faults.one_of("spec.type", kind, _TYPES)
     _check_node_ports(spec, kind, faults)
     ranges = spec.get("loadBalancerSourceRanges", ())
@@ -195,6 +201,7 @@ def _check_traffic(spec: Document, faults: Faults) -> None:
     internally = spec.get("internalTrafficPolicy")
     if internally is not None and internally not in _POLICIES:
         faults.unsupported("spec.internalTrafficPolicy", internally, _POLICIES)
+    faults.supported("spec.trafficDistribution", spec.get("trafficDistribution"), _DISTRIBUTIONS)
 
 
 def check_service_update(new: Document, old: Document, faults: Faults) -> None:
