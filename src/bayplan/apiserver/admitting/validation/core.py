@@ -6,6 +6,7 @@ Upstream: pkg/apis/core/validation/validation.go, pkg/apis/coordination/validati
 from __future__ import annotations
 
 import base64
+import math
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
@@ -13,7 +14,7 @@ from bayplan.apiserver.admitting.plugins.quota_usage import STANDARD_NAMES
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.metadata import NOT_QUALIFIED, STANDARD_FINALIZERS
-from bayplan.apiserver.admitting.validation.names import config_key_faults, is_network
+from bayplan.apiserver.admitting.validation.names import config_key_faults, unambiguous_network_faults
 from bayplan.apiserver.admitting.validation.pods.resources import (
     check_amount_value,
     check_container_resource,
@@ -143,8 +144,7 @@ def _check_node_resources(node: Document, faults: Faults) -> None:
 
 def check_network(text: str, faults: Faults, path: Path) -> None:
     """Of a range of addresses."""
-    if not is_network(text):
-        faults.invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+    faults.all_invalid(path, text, unambiguous_network_faults(text))
 
 
 def _check_taints(taints: list[Document], faults: Faults) -> None:
@@ -337,6 +337,13 @@ def _check_ratio(item: Document, name: str, faults: Faults, path: Path) -> None:
     ratio = item["maxLimitRequestRatio"][name]
     if parse_quantity(ratio) < NANO_PER_UNIT:
         faults.invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, f"ratio {ratio} is less than 1")
+    least, most = (item.get(field, {}).get(name) for field in ("min", "max"))
+    if least is None or most is None:
+        return
+    bound = parse_quantity(most) / parse_quantity(least) if parse_quantity(least) else math.inf
+    if parse_quantity(ratio) / NANO_PER_UNIT > bound:
+        text = f"ratio {ratio} is greater than max/min = {bound:f}"
+        faults.invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, text)
 
 
 def check_lease(lease: Document, faults: Faults) -> None:

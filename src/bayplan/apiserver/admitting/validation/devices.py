@@ -20,7 +20,7 @@ from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.resource_claims import EXACT_COUNT
 
 _MODES = ("All", EXACT_COUNT)
-_REQUESTS_MAX = 32
+_REQUESTS_MAX, _SELECTORS_MAX = 32, 32
 _REFERENCE_PARTS = 2
 _DRIVER_MAX = 63
 _VALUE_MAX = 64
@@ -149,6 +149,8 @@ def _check_request(request: Document, faults: Faults, path: Path) -> None:
     elif not alternatives:
         faults.required(path, "exactly one of `exactly` or `firstAvailable` is required")
     for position, asked in enumerate(alternatives):
+        name = asked.get("name", "")
+        faults.all_invalid(f"{path}.firstAvailable[{position}].name", name, label_faults(name))
         _check_class_name(asked, faults.declared, f"{path}.firstAvailable[{position}]")
         _check_asked(asked, faults, f"{path}.firstAvailable[{position}]")
 
@@ -162,6 +164,9 @@ def _check_class_name(asked: Document, faults: Faults, path: Path) -> None:
 
 
 def _check_asked(asked: Document, faults: Faults, path: Path) -> None:
+    count = len(asked.get("selectors", ()))
+    if count > _SELECTORS_MAX:
+        faults.declared.too_many(f"{path}.selectors", count, _SELECTORS_MAX)
     for position, selector in enumerate(asked.get("selectors", ())):
         if "cel" not in selector:
             faults.required(f"{path}.selectors[{position}].cel")

@@ -144,19 +144,27 @@ def is_address(text: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=4096)
 def address_faults(text: str) -> tuple[str, ...]:
-    """Of a name that is an IP address in its one way of being written."""
+    """Of an IP address in its one way of being written."""
     # Upstream: IsValidIP in apimachinery/pkg/util/validation/ip.go (v1.36).
+    faults = unambiguous_address_faults(text)
+    if faults or str(ip_address(text)) == text:
+        return faults
+    return (f'must be in canonical form ("{ip_address(text)}")',)
+
+
+@lru_cache(maxsize=4096)
+def unambiguous_address_faults(text: str) -> tuple[str, ...]:
+    """Of an IP address that nobody reads in another way."""
+    # Upstream: IsValidIPForLegacyField in apimachinery/pkg/util/validation/ip.go (v1.36).
     sloppy = _without_leading_zeros(text)
     if "%" in text or not is_address(sloppy):
         return ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
     if sloppy != text:
         return ("must not have leading 0s",)
-    address = ip_address(text)
-    if getattr(address, "ipv4_mapped", None) is not None:
+    if getattr(ip_address(text), "ipv4_mapped", None) is not None:
         return ("must not be an IPv4-mapped IPv6 address",)
-    return () if str(address) == text else (f'must be in canonical form ("{address}")',)
+    return ()
 
 
 def _without_leading_zeros(text: str) -> str:
@@ -168,8 +176,36 @@ def _without_leading_zeros(text: str) -> str:
 
 def is_network(text: str) -> bool:
     """Whether it is a range of addresses such as 10.0.0.0/8."""
+    address, _, length = text.partition("/")
+    if not (length.isascii() and length.isdigit()) or "%" in address:
+        return False
     try:
-        ip_network(text, strict=False)
+        ip_network(f"{_without_leading_zeros(address)}/{int(length)}", strict=False)
     except ValueError:
         return False
-    return "/" in text
+    return True
+
+
+def network_faults(text: str) -> tuple[str, ...]:
+    """Of a range of addresses in its one way of being written."""
+    # Upstream: IsValidCIDR in apimachinery/pkg/util/validation/ip.go (v1.36).
+    faults = unambiguous_network_faults(text)
+    if faults or str(ip_network(text)) == text:
+        return faults
+    return (f'must be in canonical form ("{ip_network(text)}")',)
+
+
+@lru_cache(maxsize=4096)
+def unambiguous_network_faults(text: str) -> tuple[str, ...]:
+    """Of a range of addresses that nobody reads in another way."""
+    # Upstream: IsValidCIDRForLegacyField in apimachinery/pkg/util/validation/ip.go (v1.36).
+    if not is_network(text):
+        return ("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",)
+    address, _, length = text.partition("/")
+    if _without_leading_zeros(address) != address or str(int(length)) != length:
+        return ("must not have leading 0s in IP or prefix length",)
+    if getattr(ip_address(address), "ipv4_mapped", None) is not None:
+        return ("must not have an IPv4-mapped IPv6 address",)
+    if ip_network(text, strict=False).network_address != ip_address(address):
+        return ("must not have bits set beyond the prefix length",)
+    return ()

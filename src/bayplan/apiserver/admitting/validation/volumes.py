@@ -21,7 +21,7 @@ from bayplan.apiserver.admitting.validation.volume_sources import (
 )
 from bayplan.core.plugins.volume_restrictions import READ_WRITE_ONCE_POD
 from bayplan.model.dns_names import label_faults, subdomain_faults
-from bayplan.model.quantity import parse_quantity
+from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
@@ -42,6 +42,14 @@ _SOURCES = (
     *("cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk"),
     *("portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"),
 )
+#: What the annotation that mount options once stood in goes with.
+_WITH_MOUNT_OPTIONS = frozenset(
+    {
+        *("gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi", "cinder"),
+        *("cephfs", "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk"),
+    }
+)
+OLD_MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
 #: Where the server misnames them.
 SHOWN_SOURCES = {"gcePersistentDisk": "persistentDisk"}
 # Fields of a volume's spec that say something else than where the data is.
@@ -148,8 +156,11 @@ def _storage(spec: Document) -> int:
 
 
 def check_volume(volume: Document, faults: Faults) -> None:
-    name = volume["metadata"].get("name", "")
-    check_volume_spec(volume["spec"], faults, "spec", name=name)
+    metadata, spec = volume["metadata"], volume["spec"]
+    check_volume_spec(spec, faults, "spec", name=metadata.get("name", ""))
+    if OLD_MOUNT_OPTIONS in metadata.get("annotations", {}) and not _WITH_MOUNT_OPTIONS & spec.keys():
+        text = "may not specify mount options for this volume type"
+        faults.forbidden(f"metadata.annotations.{OLD_MOUNT_OPTIONS}", text)
 
 
 def check_volume_spec(spec: Document, faults: Faults, path: Path, *, is_inline: bool = False, name: str = "") -> None:
@@ -200,7 +211,7 @@ def _check_capacity(spec: Document, faults: Faults, path: Path) -> None:
         faults.unsupported(path, shown, ("storage",))
     for name, raw in capacity.items():
         if parse_quantity(raw) < 0:
-            faults.invalid(f"{path}[{name}]", raw, "must be a valid resource quantity")
+            faults.invalid(f"{path}[{name}]", parse_quantity(raw) // NANO_PER_UNIT, "must be a valid resource quantity")
         if parse_quantity(raw) <= 0:
             faults.invalid(f"{path}[{name}]", raw, NOT_POSITIVE)
 

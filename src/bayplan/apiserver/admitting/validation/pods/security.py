@@ -25,6 +25,7 @@ _SYSCTL_NAME = rf"({_SYSCTL}[\./])*{_SYSCTL}"
 _SYSCTL_MAX = 253
 _CREDENTIAL_KIB_MAX = 64
 _DOMAIN_MAX, _USER_MAX = 256, 104
+_WINDOWS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 _POD_FIELDS_NOT_ON_WINDOWS = (
     *("appArmorProfile", "seLinuxOptions", "hostUsers", "hostPID", "hostIPC", "seccompProfile", "fsGroup"),
     *("fsGroupChangePolicy", "sysctls", "shareProcessNamespace", "runAsUser", "runAsGroup", "supplementalGroups"),
@@ -146,7 +147,7 @@ def _windows_user_faults(name: str) -> Iterator[str]:
     if len(domain) >= _DOMAIN_MAX:
         yield f"'s Domain length must be under {_DOMAIN_MAX} characters"
     net_bios = re.fullmatch(r'[^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14}', domain)
-    dns = re.fullmatch(r"[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*", domain)
+    dns = re.fullmatch(rf"{_WINDOWS_LABEL}(\.{_WINDOWS_LABEL})*", domain)
     if backslash and not net_bios and not dns:
         yield "'s Domain doesn't match the NetBios nor the DNS format"
     if not user:

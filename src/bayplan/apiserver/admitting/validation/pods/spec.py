@@ -7,7 +7,7 @@ from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
-from bayplan.apiserver.admitting.validation.names import is_address, range_faults
+from bayplan.apiserver.admitting.validation.names import range_faults, unambiguous_address_faults
 from bayplan.apiserver.admitting.validation.pods.containers import check_all_containers
 from bayplan.apiserver.admitting.validation.pods.environment import check_file_volumes
 from bayplan.apiserver.admitting.validation.pods.placement import (
@@ -185,8 +185,7 @@ def _check_dns(spec: Document, faults: Faults, path: Path) -> None:
 
 def check_address(text: str, faults: Faults, path: Path) -> None:
     """Of an IP address of either family."""
-    if not is_address(text):
-        faults.invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+    faults.all_invalid(path, text, unambiguous_address_faults(text))
 
 
 def _check_scheduling_gates(gates: list[Document], faults: Faults, path: Path) -> None:
