@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 from large_cluster import node, pods
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 

@@ -26,13 +26,13 @@ from typing import Any
 
 from tests.support.vocabularies import vocabularies, worked_out
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Bind
 from bayplan.core.cache import Cache
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, ObjectRemoved
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.support.devices import DRIVER, asks, asks_first_of, claim_of, device, device_class, held, slice_of
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.registry import PLAIN, WITH_ARGS, WITH_GATES
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import PodResourceClaim

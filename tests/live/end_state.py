@@ -14,10 +14,11 @@ from math import inf
 from tests.live.records import BindingRequest, Deletion, Exchange, Log
 
 from bayplan.client.sending import ANSWER_WITHIN_S
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue

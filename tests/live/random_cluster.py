@@ -30,9 +30,9 @@ from bayplan.apiserver.projected_store import ProjectedStore
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.storage import Storage
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.controllers.standard import standard_controllers
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodSpec

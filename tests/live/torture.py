@@ -40,10 +40,10 @@ from bayplan.client.credentials import bearer
 from bayplan.client.http import HttpClient
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import Objects

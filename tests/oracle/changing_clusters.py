@@ -24,10 +24,10 @@ from tests.oracle.changing_objects import (
     volume_of,
 )
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns.ports import clash
 from bayplan.core.columns.shapes import Port, host_ports
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod

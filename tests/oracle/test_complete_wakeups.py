@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests.oracle import complete_worlds, wakeup_worlds
 from tests.oracle.wakeup_worlds import World, begins_to_fit, shown
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import NodeAffinityArgs, NodeResourcesFitArgs, PodTopologySpreadArgs
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.plugins.dynamic_resources import DynamicResources

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import raw_and_normal_scores
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.image_locality import ImageLocality
 from bayplan.model.node import ContainerImage, Node
 from bayplan.model.pod import Container, Pod

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from tests.support.caches import raw_and_normal_scores, verdicts
 from tests.support.examples import examples
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import InterPodAffinityArgs
 from bayplan.core.framework.contract import Ready, Skip
 from bayplan.core.plugins.inter_pod_affinity import (

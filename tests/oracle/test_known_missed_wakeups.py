@@ -13,7 +13,7 @@ import pytest
 from tests.oracle.wakeup_worlds import ZONE, Change, fits, is_rejected
 from tests.support.devices import asks, claim_of, device, device_class, held, slice_of
 
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import NodeAffinityArgs, NodeResourcesFitArgs, PodTopologySpreadArgs
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION

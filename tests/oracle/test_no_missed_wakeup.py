@@ -16,10 +16,10 @@ from tests.oracle.wakeup_worlds import World, fits, is_rejected, shown
 from tests.support.examples import examples
 from tests.support.requeue_hints import is_worth_it
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import EnqueueExtensions
 from bayplan.core.plugins.inter_pod_affinity import InterPodAffinity
 from bayplan.core.plugins.node_affinity import NodeAffinity

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import prepared, raw_and_normal_scores, verdicts
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns import row_array
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import NodeAffinityArgs
 from bayplan.core.framework.contract import Ready, Skip
 from bayplan.core.framework.verdict import Status

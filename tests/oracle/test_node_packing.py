@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.node_pools import pool
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.controllers.autoscaling.packing import option_of
 from bayplan.controllers.autoscaling.picture import Picture
 from bayplan.controllers.autoscaling.settings import ScaledPool, Settings
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node_pools import AutoscalerSpec
 from bayplan.model.pod import Pod

@@ -26,9 +26,9 @@ from tests.oracle.resource_clusters import (
 )
 from tests.support.examples import examples
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,

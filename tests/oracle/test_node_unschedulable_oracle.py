@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of, verdicts
 
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.node_unschedulable import NodeUnschedulable
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, Toleration

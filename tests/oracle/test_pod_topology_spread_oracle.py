@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from tests.support.caches import cache_of, prepared, raw_and_normal_scores
 from tests.support.examples import examples
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, row_array
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import LIST_DEFAULTING, PodTopologySpreadArgs
 from bayplan.core.framework.contract import Ready, Skip
 from bayplan.core.plugins.pod_topology_spread import PodTopologySpread

@@ -21,7 +21,7 @@ from tests.support.preemption_attempts import default_profile
 from bayplan import Cluster
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.tie_breaks import tie_break
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import pod

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.support.caches import cache_of
 from tests.support.examples import examples
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray, row_array
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Skip
 from bayplan.core.plugins.pod_topology_spread import PodTopologySpread, grouping
 from bayplan.core.plugins.pod_topology_spread.grouping import SpreadGroups

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.caches import cache_of, raw_and_normal_scores, verdicts
 
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.taint_toleration import TaintToleration
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration

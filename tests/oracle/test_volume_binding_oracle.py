@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.support.caches import cache_of, prepared, verdicts
 from tests.support.examples import examples
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.columns import row_array
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Ready
 from bayplan.core.plugins.volume_binding import (
     BIND_CONFLICT,

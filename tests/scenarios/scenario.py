@@ -45,6 +45,7 @@ from tests.support.checkers import check_always, check_quiet
 
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner
 from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_command, taint_parts
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.config.registry import build_profiles
@@ -52,7 +53,6 @@ from bayplan.config.releases import DEFAULT_RELEASE, RELEASES
 from bayplan.controllers.autoscaling.autoscaler import AutoscalerController
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.standard import standard_controllers
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.preemption.safety import UPSTREAM

@@ -16,13 +16,13 @@ from tests.random_worlds.character import LATENCIES
 from tests.random_worlds.world import STARTED_AT, GoesInCircles, RandomWorld
 
 from bayplan.analysis.simulation.inputs.commands import Command
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.actions import Action
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Answer, Event, ObjectAdded, ObjectChanged, ObjectRemoved
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import KINDS_OF_PODS, ActionType, EnqueueExtensions, EventResource, SleepsUpstream
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import SchedulingQueue

@@ -39,13 +39,13 @@ from bayplan.client.contract import ApiClient
 from bayplan.client.http import HttpClient
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.controllers.standard import standard_controllers
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.worlds.bootstrap import bootstrap, create
 from bayplan.worlds.clock import Clock
 from bayplan.worlds.delays import Draws

@@ -20,6 +20,7 @@ from tests.scenarios.transcript import Seen, seen_in
 from tests.stories.objects import PRIORITY_CLASSES, made
 from tests.stories.recording import MILLISECOND, Line, Story
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
@@ -29,7 +30,6 @@ from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.actions import Action, Bind, Emit, WriteVolumes
 from bayplan.core.decision import Decision
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.contract import NormalizePlugin, PreScorePlugin, Ready, Skip
 from bayplan.core.framework.verdict import Code, Status
 from bayplan.core.snapshot import View

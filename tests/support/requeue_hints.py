@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.support.caches import cache_of
 
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.model.kinds import Object

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from bayplan.config.known_gates import GateStage
-from bayplan.config.releases import RELEASES, KubernetesRelease
+from bayplan.config.releases import DEFAULT_RELEASE, RELEASES, KubernetesRelease
 from bayplan.core.feature_gates import FeatureGates
 
 GateSettings = str | Mapping[str, bool] | None
@@ -195,3 +195,6 @@ GATE_FIELDS: Final[Mapping[str, str]] = MappingProxyType(
         if field_of(name) in {field.name for field in fields(FeatureGates)}
     }
 )
+
+DEFAULT_GATES: Final = read_feature_gates(None, DEFAULT_RELEASE)
+"""What the default version of Kubernetes does unless gates are set."""

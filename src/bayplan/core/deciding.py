@@ -39,7 +39,8 @@ GROUPS_BYTES = 32
 #: Answers of so many kinds of pods that are gone may be kept for a while: to look for them takes time.
 GONE_MAX = 16
 
-LookedUp: TypeAlias = ShapeAnswers | NothingToReuse | Fits | Unschedulable
+#: What can be said of a pod from what is kept: answers to choose from, or the choice itself. None: nothing.
+LookedUp: TypeAlias = ShapeAnswers | Fits | Unschedulable | None
 Kept: TypeAlias = ShapeAnswers | Board | NodeBoard | NothingToReuse
 
 #: What an answer is kept for: the class of boards, the name of the profile, and a signature, or the serial of a shape.
@@ -76,9 +77,7 @@ class Decider:
         if self._may_reuse(profile, pod):
             try:
                 found = self.look_up(profile, pod, view)
-                if isinstance(found, (Unschedulable, Fits)):
-                    return found
-                choice = self._decide(profile, pod, view, found) if isinstance(found, ShapeAnswers) else None
+                choice = self._decide(profile, pod, view, found) if isinstance(found, ShapeAnswers) else found
             except CycleError:
                 choice = None  # more was asked than had to be: the straight line tells whether it matters
             if choice is not None:
@@ -105,7 +104,7 @@ class Decider:
         return choice
 
     def look_up(self, profile: Profile, pod: PodInfo, view: View) -> LookedUp:
-        """What is known of such pods; the choice itself at first sight, or where it is what it was the last time."""
+        """What is known of such pods: the choice itself at first sight, or where it is what it was the last time."""
         key = (None, profile.scheduler_name, pod.shape.serial)
         kept = self._answers.get(key)
         signatures = None
@@ -121,8 +120,7 @@ class Decider:
             if kept.board.follow(view):
                 return kept
         elif kept.follow(view):
-            assert isinstance(kept, NothingToReuse)
-            return kept
+            return None
         board = self._board(profile, pod, view, signatures or profile.signatures(pod))
         if isinstance(board, NothingToReuse):
             kept = board
@@ -131,7 +129,7 @@ class Decider:
         else:
             kept = ShapeAnswers(pod, board, self._crowded, self._few_nodes)
         self._answers.put(key, kept, _size(kept, view.nodes.count))
-        return kept
+        return kept if isinstance(kept, ShapeAnswers) else None
 
     def _choice_at_first_sight(self, profile: Profile, pod: PodInfo, view: View, signatures: Signatures) -> Fits | None:
         """None when such pods were seen before, or there is more to it."""

@@ -8,9 +8,8 @@ gate comes along, as `release`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
-from bayplan.core.release import V1_36, Release
+from bayplan.core.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,36 +54,3 @@ class FeatureGates:
     def allocates_as_before(self) -> bool:
         """Whether upstream's older allocator will do, which knows neither wanted capacity nor `distinctAttribute`."""
         return not self.dra_consumable_capacity and not self.binds_devices_by_conditions
-
-
-DEFAULT_GATES: Final = FeatureGates(
-    component_flagz=True,
-    component_statusz=True,
-    dra_consumable_capacity=True,
-    dra_device_binding_conditions=True,
-    dra_device_taint_rules=False,
-    dra_device_taints=True,
-    dra_extended_resource=True,
-    dra_fractional_capacity_range=False,
-    dra_list_type_attributes=False,
-    dra_partitionable_devices=True,
-    dra_prioritized_list=True,
-    dra_resource_claim_device_status=True,
-    dra_scheduler_filter_timeout=True,
-    dra_workload_resource_claims=False,
-    generic_workload=False,
-    in_place_pod_level_resources_vertical_scaling=True,
-    match_label_keys_in_pod_topology_spread=True,
-    node_declared_features=True,
-    nominated_node_name_for_expectation=True,
-    pod_group_preemption_policy=False,
-    pod_level_resources=True,
-    scheduler_pop_from_backoff_q=True,
-    storage_capacity_scoring=False,
-    taint_toleration_comparison_operators=False,
-    topology_aware_workload_scheduling=False,
-    volume_limit_scaling=False,
-    workload_with_job=False,
-    release=V1_36,
-)
-"""What v1.36 does unless it is told otherwise."""

@@ -25,7 +25,8 @@ class Follower:
         """It was made from this view."""
         self._log, self._other_log = log, other_log
         self._epoch = self.epoch(view)
-        self._stand_at_end(view)
+        self._position, self._row_count = log.position, view.nodes.count
+        self._other_position = 0 if other_log is None else other_log.position
 
     def epoch(self, view: View) -> Hashable:  # noqa: ARG002
         """What is followed only while it stays as it is; after that, all has to be made again."""
@@ -41,26 +42,23 @@ class Follower:
         """Bring every row up to date; False when all has to be made again."""
         if self.epoch(view) != self._epoch:
             return False
-        if self._log.position == self._position and view.nodes.count == self._row_count and not self._has_other_news():
+        # In one piece, as every decision comes through here several times.
+        position, other_log, row_count = self._log.position, self._other_log, view.nodes.count
+        other_position = 0 if other_log is None else other_log.position
+        has_other_news = other_position != self._other_position
+        if position == self._position and row_count == self._row_count and not has_other_news:
             return True
-        rows = self._changed_rows()
+        rows = self._log.since(self._position)
+        if has_other_news:
+            rows = self._with_others(rows)
         if rows is None or not self.update(view, rows):
             return False
-        self._stand_at_end(view)
+        self._position, self._other_position, self._row_count = position, other_position, row_count
         return True
 
-    def _stand_at_end(self, view: View) -> None:
-        self._position, self._row_count = self._log.position, view.nodes.count
-        if self._other_log is not None:
-            self._other_position = self._other_log.position
-
-    def _has_other_news(self) -> bool:
-        return self._other_log is not None and self._other_log.position != self._other_position
-
-    def _changed_rows(self) -> RowArray | None:
-        """None when a log does not reach back far enough."""
-        rows = self._log.since(self._position)
-        if self._other_log is None or rows is None or not self._has_other_news():
+    def _with_others(self, rows: RowArray | None) -> RowArray | None:
+        """Those rows and those in the other log; None when a log does not reach back far enough."""
+        if rows is None or self._other_log is None:
             return rows
         others = self._other_log.since(self._other_position)
         return None if others is None else np.concatenate((rows, others))

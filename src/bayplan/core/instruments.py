@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.core.deciding import Decider
+from bayplan.core.framework.group_observer import NOBODY, GroupObserver
 from bayplan.core.framework.profile import Profile
 from bayplan.core.queue.hints import QueueProfile
 
@@ -26,3 +27,7 @@ class Instruments:
     def decider(self, profiles: Mapping[str, Profile]) -> Decider:
         """One that decides on a new cache."""
         return Decider(profiles)
+
+    def groups(self) -> GroupObserver:
+        """Who is told how attempts on pod groups go on."""
+        return NOBODY

@@ -145,6 +145,7 @@ class Scheduler:
             self.guard,
             leaves_out_strays=self.wakeups is Wakeups.COMPLETE,
             in_full=self._tries_groups_in_full,
+            observer=self.instruments.groups(),
         )
         self._interrupted: QueuedPod | None = None  # whose attempt raised something unexpected
         self._is_untouched = False  # it did so before it changed anything

@@ -24,7 +24,7 @@ from bayplan.analysis.placement import Placement
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.sweeping.sweep_result import SweepResult
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.model.node import Node
 from bayplan.report.answers.audit import audit_parts
 from bayplan.report.answers.capacity import capacity_parts

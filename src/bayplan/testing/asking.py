@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.filtering import WhatIfWorlds, filter_pod
 from bayplan.core.framework.contract import (
     AnsweringPlugin,

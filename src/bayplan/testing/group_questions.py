@@ -66,5 +66,6 @@ def _candidates(found: UnitsFound | None, view: View) -> dict[str, Any]:
         "nodeStatuses": {
             names[row]: {"code": status.code.value, "reasons": list(status.reasons)}
             for row, status in found.node_statuses.items()
+            if row not in found.ungathered_rows
         },
     }

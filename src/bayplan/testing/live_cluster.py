@@ -11,13 +11,16 @@ import secrets
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.registry.users import service_account
+from bayplan.apiserver.schema.discovery import in_discovery_order
+from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.schema.versions import serving
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import load_configuration
@@ -26,7 +29,7 @@ from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.testing.live_conditions import WaitCondition, condition_of
 from bayplan.testing.live_faults import FaultyFront
-from bayplan.testing.live_objects import LiveObjects, Refusal, Source
+from bayplan.testing.live_objects import LiveObjects, Refusal
 from bayplan.testing.live_users import ClusterUser
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.kubeconfig import kubeconfig
@@ -39,8 +42,8 @@ _STARTS_WITHIN_S: Final = 30.0
 _STOPS_WITHIN_S: Final = 15.0
 
 
-class LiveCluster:
-    """A cluster that runs until its block ends.
+class LiveCluster(LiveObjects):
+    """A cluster that runs until its block ends. Its administrator reads and writes objects without a connection.
 
     Attributes:
         url: the address of the API, for clients that send the token in a header (`Authorization: Bearer …`).
@@ -59,42 +62,19 @@ class LiveCluster:
         self.kubeconfig = folder / "kubeconfig"
         self.kubeconfig.write_text(kubeconfig(hosted.url, token), encoding="utf-8")
         self._thread = _ServingThread(hosted)
-        self._objects = LiveObjects(hosted.application, self._thread.call, self._thread.run)
-
-    def apply(self, source: Source, namespace: str = DEFAULT_NAMESPACE) -> list[dict[str, Any]]:
-        """Creates or changes objects, from YAML text, a file, a folder, an object or a list of objects.
-
-        Args:
-            source: text with a line break is YAML; any other text is a path.
-            namespace: for objects that name none.
-
-        Returns: the objects as they are stored.
-        """
-        return self._objects.apply(source, namespace)
-
-    def get(self, kind: str, name: str, namespace: str = DEFAULT_NAMESPACE) -> dict[str, Any]:
-        """One object. The kind may be any name that kubectl takes: `Deployment`, `deploy`, `deployments.apps`."""
-        return self._objects.get(kind, name, namespace)
-
-    def list(self, kind: str, namespace: str | None = None, selector: str = "") -> list[dict[str, Any]]:
-        """The objects of a kind, of one namespace or of all, with these labels (`app=web,tier!=test`)."""
-        return self._objects.list(kind, namespace, selector)
-
-    def delete(self, kind: str, name: str, namespace: str = DEFAULT_NAMESPACE) -> None:
-        """Deletes one object, or begins to: a pod gets its grace period, finalizers their time."""
-        self._objects.delete(kind, name, namespace)
+        super().__init__(self._answer, self._served_now)
 
     def user(self, name: str = "tester", namespace: str = DEFAULT_NAMESPACE) -> ClusterUser:
         """A user with a ServiceAccount of that name, which is created if need be, and so is the namespace."""
         if namespace != DEFAULT_NAMESPACE:
             self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
         self.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}, namespace)
-        token = self._objects.token(namespace, name)
+        token = self._token(namespace, name)
         path = self._folder / f"{namespace}-{name}.kubeconfig"
         path.write_text(kubeconfig(self.url, token, namespace=namespace), encoding="utf-8")
         full_name = service_account(namespace, name, "", {}).name
-        faults = self._thread.call(lambda: self._front.faults_of(full_name, self._objects.resource))
-        return ClusterUser(full_name, namespace, self.url, token, path, faults)
+        faults = self._thread.call(lambda: self._front.faults_of(full_name, self._resource))
+        return ClusterUser(full_name, namespace, (self.url, token), path, faults, self._served_now)
 
     def stop_time(self) -> None:
         """Lets the cluster's clock stand still: nothing happens that takes time, until `set_time_speed`."""
@@ -131,6 +111,15 @@ class LiveCluster:
             if time.monotonic() >= gives_up_at:
                 raise TimeoutError(f"{awaited.says} did not hold within {timeout:g} s; {awaited.described(seen)}")
             time.sleep(_LOOKS_EVERY_S)
+
+    def _answer(self, request: Request) -> Answer:
+        answer = self._thread.run(self._hosted.application.answer_in_turn(request))
+        assert isinstance(answer, Answer), "nothing here asks for a watch"
+        return answer
+
+    def _served_now(self) -> Sequence[Resource]:
+        catalogue = self._hosted.application.registry.catalogue
+        return self._thread.call(lambda: in_discovery_order(catalogue.custom, catalogue.built_in))
 
     def _stop(self) -> None:
         self._thread.stop()

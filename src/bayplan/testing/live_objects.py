@@ -1,4 +1,4 @@
-"""Objects of a live cluster as a test reads and writes them: plain dicts, through the API without a connection.
+"""Objects of a live cluster as a test reads and writes them: plain dicts.
 
 Takes manifests in whatever shape a test has them, and the names of kinds that kubectl takes. What the API refuses is
 raised as `Refusal`. Watches are for real clients.
@@ -6,18 +6,17 @@ raised as `Refusal`. Watches are for real clients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from bayplan.apiserver.http.application import Application
 from bayplan.apiserver.http.requests import APPLY_PATCH, Answer, Request
-from bayplan.apiserver.schema.discovery import in_discovery_order
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.model.media_types import JSON
 from bayplan.model.reading import read_documents
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.yaml_documents import parse_yaml
 
 Source: TypeAlias = str | Path | Mapping[str, Any] | Iterable[Mapping[str, Any]]
@@ -38,49 +37,61 @@ class Refusal(Exception):  # noqa: N818 - an answer of the API, not an error of 
 
 
 class LiveObjects:
-    """The objects behind an application that another thread runs."""
+    """The objects of a live cluster, as one client reads and writes them."""
 
     def __init__(
         self,
-        application: Application,
-        in_its_thread: Callable[[Callable[[], Any]], Any],
-        in_its_loop: Callable[[Coroutine[Any, Any, Any]], Any],
+        ask: Callable[[Request], Answer],
+        served: Callable[[], Sequence[Resource]],
+        namespace: str = DEFAULT_NAMESPACE,
     ) -> None:
-        self._application = application
-        self._catalogue = application.registry.catalogue
-        self._in_its_thread = in_its_thread
-        self._in_its_loop = in_its_loop
+        """`served` gives what the API serves now, in the order of discovery; the namespace is for who names none."""
+        self._send = ask
+        self._served = served
+        self._namespace = namespace
 
-    def apply(self, source: Source, namespace: str) -> list[dict[str, Any]]:
-        """Server-side apply of each document; those with only a beginning of a name are created."""
-        return [self._apply(document, namespace) for document in documents_of(source)]
+    def apply(self, source: Source, namespace: str | None = None) -> list[dict[str, Any]]:
+        """Creates or changes objects, from YAML text, a file, a folder, an object or a list of objects.
 
-    def get(self, kind: str, name: str, namespace: str) -> dict[str, Any]:
-        return self._ask("GET", self._path(self.resource(kind), namespace, name))
+        Those with only a beginning of a name are created, all others applied by the server.
 
-    def list(self, kind: str, namespace: str | None, selector: str) -> list[dict[str, Any]]:
-        resource = self.resource(kind)
+        Args:
+            source: text with a line break is YAML; any other text is a path.
+            namespace: for objects that name none.
+
+        Returns: the objects as they are stored.
+        """
+        return [self._apply(document, self._or_usual(namespace)) for document in documents_of(source)]
+
+    def get(self, kind: str, name: str, namespace: str | None = None) -> dict[str, Any]:
+        """One object. The kind may be any name that kubectl takes: `Deployment`, `deploy`, `deployments.apps`."""
+        return self._ask("GET", self._path(self._resource(kind), self._or_usual(namespace), name))
+
+    def list(self, kind: str, namespace: str | None = None, selector: str = "") -> list[dict[str, Any]]:
+        """The objects of a kind, of one namespace or of all, with these labels (`app=web,tier!=test`)."""
+        resource = self._resource(kind)
         found = self._ask("GET", self._path(resource, namespace or ""), {"labelSelector": selector})
         type_of = {"apiVersion": resource.api_version, "kind": resource.kind}
         return [{**type_of, **item} for item in found["items"]]
 
-    def delete(self, kind: str, name: str, namespace: str) -> None:
-        self._ask("DELETE", self._path(self.resource(kind), namespace, name))
+    def delete(self, kind: str, name: str, namespace: str | None = None) -> None:
+        """Deletes one object, or begins to: a pod gets its grace period, finalizers their time."""
+        self._ask("DELETE", self._path(self._resource(kind), self._or_usual(namespace), name))
 
-    def token(self, namespace: str, account: str) -> str:
+    def _or_usual(self, namespace: str | None) -> str:
+        return self._namespace if namespace is None else namespace
+
+    def _token(self, namespace: str, account: str) -> str:
         """A token of a ServiceAccount, good for as long as any test lasts."""
-        path = (*self._path(self.resource("serviceaccounts"), namespace, account), "token")
+        path = (*self._path(self._resource("serviceaccounts"), namespace, account), "token")
         body = msgspec.json.encode({"spec": {"expirationSeconds": _TOKEN_SECONDS}})
         token: str = self._ask("POST", path, body=body)["status"]["token"]
         return token
 
-    def resource(self, name: str) -> Resource:
+    def _resource(self, name: str) -> Resource:
         """The resource that kubectl would take the name for; the first that discovery names, if several have it."""
         asked, _, group = name.lower().partition(".")
-        served: tuple[Resource, ...] = self._in_its_thread(
-            lambda: in_discovery_order(self._catalogue.custom, self._catalogue.built_in)
-        )
-        for resource in served:
+        for resource in self._served():
             names = {resource.plural, resource.singular, resource.kind.lower(), *resource.short_names}
             if asked in names and (not group or group in (resource.group, f"{resource.version}.{resource.group}")):
                 return resource
@@ -88,7 +99,8 @@ class LiveObjects:
 
     def _apply(self, document: Mapping[str, Any], namespace: str) -> dict[str, Any]:
         api_version, kind = document.get("apiVersion", ""), document.get("kind", "")
-        resource = self._in_its_thread(lambda: self._catalogue.of_kind(api_version, kind))
+        found = (each for each in self._served() if (each.api_version, each.kind) == (api_version, kind))
+        resource = next(found, None)
         if resource is None:
             raise _unknown(f"{kind} of {api_version}" if api_version else f"{kind or 'object'} without apiVersion")
         metadata = document.get("metadata") or {}
@@ -114,8 +126,7 @@ class LiveObjects:
         content_type: str = JSON,
     ) -> dict[str, Any]:
         request = Request(method, path, query or {}, {"content-type": content_type}, body)
-        answer = self._in_its_loop(self._application.answer_in_turn(request))
-        assert isinstance(answer, Answer), "nothing here asks for a watch"
+        answer = self._send(request)
         content: dict[str, Any] = msgspec.json.decode(answer.body)
         if answer.status >= _REFUSED_FROM:
             raise Refusal(content)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bayplan.apiserver.storage.entries import Document
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.groups.cycle import INITIALLY_SCHEDULED
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import PARKED_MAX_NS

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from bayplan.apiserver.admitting.plugins.resizes import INIT_CONTAINER_RESIZE, POD_LEVEL_RESIZE
+from bayplan.apiserver.statuses.nodes import node_info
 from bayplan.apiserver.storage.entries import Document
 from bayplan.config.releases import KubernetesRelease
 from bayplan.core.plugins.node_declared_features import RESTART_ALL_CONTAINERS
@@ -18,17 +19,6 @@ from bayplan.model.well_known import ARCHITECTURE, HOSTNAME, OPERATING_SYSTEM, R
 _ZONES: Final = ("zone-a", "zone-b", "zone-c")
 _AMOUNTS: Final = {"cpu": "4", "memory": "16Gi", "pods": "110", "ephemeral-storage": "100Gi"}
 _LABELS: Final = {ARCHITECTURE: "amd64", OPERATING_SYSTEM: "linux"}
-_INFO: Final = {
-    "machineID": "",
-    "systemUUID": "",
-    "bootID": "",
-    "kernelVersion": "simulated",
-    "osImage": "bayplan",
-    "containerRuntimeVersion": "bayplan://simulated",
-    "kubeProxyVersion": "",
-    "operatingSystem": "linux",
-    "architecture": "amd64",
-}
 #: What kubelets declare where the gates of these names are on.
 #: Upstream: component-helpers/nodedeclaredfeatures/features/registry.go (v1.36).
 _FEATURES: Final = (
@@ -92,7 +82,7 @@ def _node(
                 {"type": "Hostname", "address": name},
             ],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
-            "nodeInfo": {**_INFO, "kubeletVersion": release.recorded_from},
+            "nodeInfo": node_info(release),
             "declaredFeatures": sorted(name for name in _FEATURES if release.gates[name].default),
         },
     }

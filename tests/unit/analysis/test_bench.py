@@ -14,7 +14,7 @@ from bayplan.analysis.bench.machine import this_machine
 from bayplan.analysis.bench.measure import decide_all
 from bayplan.analysis.bench.workloads import WORKLOADS
 from bayplan.analysis.memory import keep_memory
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 
 NODES, PODS = 24, 12
 

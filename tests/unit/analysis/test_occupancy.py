@@ -6,7 +6,7 @@ from typing import Any
 
 from bayplan import Cluster
 from bayplan.analysis.occupancy import Occupancy, Occupant, occupancies
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.testing import builders as make
 from bayplan.testing.building import Builder
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from bayplan import Cluster
 from bayplan.analysis.shortage import Shortage, shortages
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Reads, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Status, unschedulable

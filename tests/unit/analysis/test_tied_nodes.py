@@ -14,11 +14,11 @@ from bayplan.analysis.bench.workloads import WORKLOADS
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.placement import PlacedPod, Placement, Placer, place_pods
 from bayplan.analysis.tie_breaks import tie_break
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod

@@ -9,8 +9,8 @@ import pytest
 from tests.support.changed_clusters import owned
 
 from bayplan import Cluster
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.releases import NEWEST_RELEASE
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.report.json_output import answer_document
 from bayplan.testing import builders as make
 

@@ -9,7 +9,8 @@ import pytest
 
 from bayplan.config.args import DEFAULT_ARGS, read_args
 from bayplan.config.faults import ConfigFaults
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.config.feature_gates import DEFAULT_GATES
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import (
     SYSTEM_DEFAULT_CONSTRAINTS,
     DefaultPreemptionArgs,

@@ -12,10 +12,10 @@ from bayplan import Cluster
 from bayplan.cli.main import run
 from bayplan.config import load_configuration, plugin_loading
 from bayplan.config.defaults import GROUP_EXTENSION_POINTS, IMPLEMENTED_POINTS, IMPLEMENTED_POINTS_1_37
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.plugin_loading import implemented_points
 from bayplan.config.registry import PLAIN, WITH_ARGS, build_profiles, queue_order
 from bayplan.config.releases import DEFAULT_RELEASE
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.profile import Profile
 from bayplan.model.errors import InvalidObject
 from bayplan.testing.builders import node, pod

@@ -9,10 +9,10 @@ import pytest
 from tests.support.extenders import Scripted
 from tests.support.preemption_attempts import default_profile
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.actions import Bind, Emit, SetCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.events import BindAnswered, ObjectAdded
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.extender import FilterAnswer
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.scheduler import Scheduler

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.config.releases import DEFAULT_RELEASE
@@ -15,7 +16,6 @@ from bayplan.core.actions import Action, Bind, Emit, SetCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Outcome
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import AssumedPod, Wait
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.support import devices
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.resource_claims import ResourceSlice
 from bayplan.testing.builders import node
 

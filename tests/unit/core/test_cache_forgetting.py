@@ -8,12 +8,12 @@ import pytest
 from tests.support.preemption_attempts import default_profile
 from tests.support.vocabularies import vocabularies, worked_out
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns import counters as counters_module
 from bayplan.core.columns.labels import COLUMNS_MAX
 from bayplan.core.deciding import GONE_MAX, Decider
 from bayplan.core.decision import Fits, NeedsPreemption
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
@@ -13,7 +14,6 @@ from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, SetConditi
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Decision
 from bayplan.core.events import ObjectAdded
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Wait, WaitingPod
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PodState

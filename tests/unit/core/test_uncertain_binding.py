@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.actions import Bind, Emit, SetCondition
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, ObjectRemoved
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.serving.pod_resources import pod_resource_metrics
 from bayplan.testing.builders import pod
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bayplan.testing import builders as make
 from bayplan.testing import try_pod
 
 
@@ -50,3 +51,16 @@ def test_a_pod_that_is_being_deleted_is_passed_over() -> None:
         "nodeStatuses": {},
         "evicted": [],
     }
+
+
+def test_a_node_whose_victims_cannot_be_told_is_no_candidate_and_nothing_is_said_of_it() -> None:
+    """Upstream keeps the error for the case that no other node helps."""
+    nodes = [make.node(name).capacity(cpu="1", memory="8Gi", pods=10).dict() for name in ("a", "b")]
+    group = make.pod_group("g").priority(-1).disrupted_as_a_whole().dict()
+    members = [make.pod(f"g-{at}").cpu("1").in_group("g").node(at).dict() for at in ("a", "gone")]
+    alone = make.pod("alone").cpu("1").priority(-1).node("b").dict()
+    world = [*nodes, group, *members, alone, make.pod("x").cpu("1").dict()]
+    gates = {"GenericWorkload": True}
+    told = try_pod(world, "default/x", feature_gates=gates, kubernetes_version="1.37")
+    assert told["nodeStatuses"] == {}
+    assert told["candidates"] == {"b": {"victims": ["default/alone"], "numPDBViolations": 0}}

@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.support.dashboard import Served, node, open_page, pod, served
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.testing import builders

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.events import ObjectAdded, ObjectChanged
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod
 from bayplan.worlds.shadow_findings import Agreement, Findings

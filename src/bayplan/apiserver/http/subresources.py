@@ -16,8 +16,8 @@ from bayplan.apiserver.http.logs import read_log
 from bayplan.apiserver.http.rendering import document_answer, object_answer
 from bayplan.apiserver.http.requests import APPLY_PATCH, Answer, Request
 from bayplan.apiserver.http.routing import Target
-from bayplan.apiserver.patching.server_side_apply.scaling import SCALE
-from bayplan.apiserver.registry.documents import metadata_of
+from bayplan.apiserver.patching.server_side_apply.scaling import SCALE, scale_owners
+from bayplan.apiserver.registry.documents import metadata_of, with_metadata
 from bayplan.apiserver.registry.registry import PODS, Registry
 from bayplan.apiserver.registry.scaling import ScalePaths, scale_of, scaled
 from bayplan.apiserver.registry.updating import check_location, check_namespace_of
@@ -124,10 +124,17 @@ def _write_scale(registry: Registry, request: Request, target: Target, form: For
     paths, wished = _paths(registry, target), _wished_scale(request, target)
 
     def wish(document: Document) -> Document:
-        return scaled(document, wished(scale_of(document, paths)).document, paths)
+        return scaled(document, wished(_scale_with_owners(document, paths)).document, paths)
 
     entry = registry.update(target.resource, target.namespace, target.name, wish, options, now, subresource=SCALE)
     return document_answer(scale_of(served_form(target.resource, entry.document), paths), form)
+
+
+def _scale_with_owners(document: Document, paths: ScalePaths) -> Document:
+    """The Scale as a write to it sees it."""
+    scale = scale_of(document, paths)
+    owners = scale_owners(metadata_of(document).get("managedFields") or [], paths.owned)
+    return with_metadata(scale, managedFields=owners) if owners else scale
 
 
 def _wished_scale(request: Request, target: Target) -> Callable[[Document], Decoded]:

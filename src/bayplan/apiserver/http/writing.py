@@ -28,17 +28,20 @@ from bayplan.apiserver.kinds.served import created_by_update
 from bayplan.apiserver.patching.decoding import (
     Inconvertible,
     converted,
-    patched_text,
+    encoded,
     shown_patch,
     undecodable_patch,
 )
 from bayplan.apiserver.patching.json_patch import apply_json_patch, unknown_members
+from bayplan.apiserver.patching.lazy_json import json_patched_text, merge_patched_text
 from bayplan.apiserver.patching.merge_patch import apply_merge_patch
+from bayplan.apiserver.patching.spent_patches import spent_patch
 from bayplan.apiserver.patching.strategic_merge import apply_strategic_merge_patch
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.schema.messages import message_of
+from bayplan.apiserver.schema.messages import Message, message_of
 from bayplan.apiserver.schema.strictness import repeated_fields
+from bayplan.apiserver.schema.type_faults import faults_in_text
 from bayplan.apiserver.schema.yaml_bodies import InvalidYaml, parse_yaml_body
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.model.media_types import MERGE_PATCH, STRATEGIC_MERGE_PATCH
@@ -150,33 +153,68 @@ def patched_by(
     message = None if custom is not None else message_of(expected.api_version, expected.kind)
     noted = () if validation == "Ignore" else _noted_in_patch(request.body, media)
 
+    if message is not None and media == STRATEGIC_MERGE_PATCH:
+        return _converting(request, change, message, expected, validation, noted)
+
     def patched(document: Document) -> Decoded:
         made = change(document)
         check_depth(made, request.body)
-        is_merged_by_kind = message is not None and media == STRATEGIC_MERGE_PATCH
-
-        def refusal(fault: str) -> Invalid:
-            text = shown_patch(parse_json(request.body)) if is_merged_by_kind else patched_text(document, made, message)
-            return undecodable_patch(text, fault)
-
-        if is_merged_by_kind:
-            assert message is not None
-            try:
-                made = converted(made, message)
-            except Inconvertible as fault:
-                raise refusal(str(fault)) from None
         try:
-            decoded = checked_document(made, expected, "Warn" if validation == "Strict" else validation, None, custom)
+            decoded = checked_document(made, expected, _not_strict(validation), None, custom)
         except WrongType as error:
             if message is None:
                 raise
-            raise undecodable_patch(patched_text(document, made, message), error.fault) from None
+            text = _outcome_text(request, document, message)
+            raise undecodable_patch(text, faults_in_text(text.encode(), message).wrong_type or error.fault) from None
         strict = (*noted, *decoded.warnings)
         if strict and validation == "Strict":
-            raise refusal(f"strict decoding error: {', '.join(strict)}")
+            raise _not_strictly(_outcome_text(request, document, message), strict)
         return decoded._replace(warnings=strict)
 
     return patched
+
+
+def _converting(
+    request: Request,
+    change: Callable[[Document], Document],
+    message: Message,
+    expected: Expected,
+    validation: str,
+    noted: tuple[str, ...],
+) -> Callable[[Document], Decoded]:
+    """A strategic merge patch, whose outcome is converted instead of decoded."""
+
+    def patched(document: Document) -> Decoded:
+        made = change(document)
+        check_depth(made, request.body)
+        try:
+            made = converted(made, message)
+        except Inconvertible as fault:
+            raise undecodable_patch(_spent_text(request, document, message), str(fault)) from None
+        decoded = checked_document(made, expected, _not_strict(validation))
+        strict = (*noted, *decoded.warnings)
+        if strict and validation == "Strict":
+            raise _not_strictly(_spent_text(request, document, message), strict)
+        return decoded._replace(warnings=strict)
+
+    return patched
+
+
+def _not_strict(validation: str) -> str:
+    return "Warn" if validation == "Strict" else validation
+
+
+def _not_strictly(text: str, faults: tuple[str, ...]) -> Invalid:
+    return undecodable_patch(text, f"strict decoding error: {', '.join(faults)}")
+
+
+def _spent_text(request: Request, document: Document, message: Message) -> str:
+    return shown_patch(spent_patch(document, parse_json(request.body), message))
+
+
+def _outcome_text(request: Request, document: Document, message: Message | None) -> str:
+    patched_text = json_patched_text if media_type(request) == JSON_PATCH else merge_patched_text
+    return patched_text(encoded(document, message), request.body.decode(errors="replace"))
 
 
 def _noted_in_patch(body: bytes, media: str) -> tuple[str, ...]:

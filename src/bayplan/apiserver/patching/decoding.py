@@ -1,7 +1,7 @@
 """What a patch makes of an object, read into the server's types again, and how it is quoted where that fails.
 
-A strategic merge patch is applied to values in memory, which are then converted (`converted`); the other patches give
-JSON, which is decoded like any body, and quoted whole in the refusal (`patched_text`).
+A strategic merge patch is applied to values in memory, which are then converted (`converted`); the other patches are
+applied to JSON (`encoded`), and their outcome is decoded like any body, and quoted whole in the refusal.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from typing import Any, Final
 
 from bayplan.apiserver.patching.go_values import go_text, json_kind
+from bayplan.apiserver.patching.lazy_json import escaped_for_html
 from bayplan.apiserver.schema.go_times import time_fault
 from bayplan.apiserver.schema.messages import Field, Message, message
 from bayplan.apiserver.schema.type_faults import INT_BITS, base64_fault
@@ -18,7 +19,6 @@ from bayplan.store.errors import INVALID, Invalid, field_cause
 
 _Object = dict[str, Any]
 
-_ESCAPES = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
 _GO_KINDS: Final = {dict: "map", list: "slice", str: "string", bool: "bool", int: "int64", float: "float64"}
 
 
@@ -75,6 +75,8 @@ def _single(value: Any, field: Field) -> Any:
         _check_quantity(value)
     elif field.type in ("Time", "MicroTime"):
         _check_time(value, micro=field.type == "MicroTime")
+    elif field.type == "IntOrString":
+        _check_int_or_string(value)
     return value
 
 
@@ -129,46 +131,20 @@ def _check_time(value: Any, *, micro: bool) -> None:
         raise Inconvertible(fault)
 
 
+def _check_int_or_string(value: Any) -> None:
+    if isinstance(value, str) or (type(value) is int and -(2**31) <= value < 2**31):
+        return
+    shown = f"number {value}" if json_kind(value) == "number" else json_kind(value)
+    raise Inconvertible(f"json: cannot unmarshal {shown} into Go value of type int32")
+
+
 def _go_kind(value: Any) -> str:
     return _GO_KINDS[type(value)]
 
 
-def patched_text(old: _Object, new: _Object, kind: Message | None) -> str:
-    """The new document as JSON: parts that the patch left alone as Go writes its types, all others sorted."""
-    return _text(new, old, kind)
-
-
-def _text(new: Any, old: Any, kind: Message | None) -> str:
-    if new is old:
-        return _dumped(_in_order(new, kind))
-    if isinstance(new, dict):
-        before = old if isinstance(old, dict) else {}
-        members = (
-            f"{_dumped(name)}:{_text(new[name], before.get(name), _kind_below(kind, name))}" for name in sorted(new)
-        )
-        return "{" + ",".join(members) + "}"
-    if isinstance(new, list) and isinstance(old, list):
-        return (
-            "["
-            + ",".join(_text(item, _same(item, old, _at(place, old, new)), kind) for place, item in enumerate(new))
-            + "]"
-        )
-    return _dumped(_sorted(new))
-
-
-def _at(place: int, old: list[Any], new: list[Any]) -> Any:
-    """What stood there before, if nothing came in or went."""
-    return old[place] if len(old) == len(new) else None
-
-
-def _same(item: Any, old: list[Any], otherwise: Any) -> Any:
-    """The very item among old ones, or else what is given."""
-    return next((one for one in old if one is item), otherwise)
-
-
-def _kind_below(kind: Message | None, name: str) -> Message | None:
-    field = None if kind is None else kind.fields.get(name)
-    return message(field.type) if field is not None and field.is_message else None
+def encoded(document: _Object, kind: Message | None) -> str:
+    """The document as Go writes its type: fields in the order of the type, keys of maps sorted."""
+    return escaped_for_html(json.dumps(_in_order(document, kind), ensure_ascii=False, separators=(",", ":")))
 
 
 def _sorted(value: Any) -> Any:
@@ -201,7 +177,3 @@ def _fields(kind: Message) -> dict[str, Field]:
     """Fields in Go's order: an object inside of another begins with its kind, and then its version."""
     own = [name for name in ("kind", "apiVersion") if name in kind.fields and not kind.fields[name].number]
     return {name: kind.fields[name] for name in (*own, *kind.fields)}
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)

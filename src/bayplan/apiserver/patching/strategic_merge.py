@@ -23,8 +23,8 @@ from bayplan.apiserver.patching.strategic_lists import (
 from bayplan.apiserver.schema.messages import Field, Message, message
 from bayplan.store.errors import BadRequest, InternalError, Unprocessable, UnsupportedMediaType
 
-_RETAIN_KEYS = "$retainKeys"
-_ELEMENT_ORDER = "$setElementOrder/"
+RETAIN_KEYS = "$retainKeys"
+ELEMENT_ORDER = "$setElementOrder/"
 _DELETE_FROM_LIST = "$deleteFromPrimitiveList/"
 _PATCHES_OF_CUSTOM_RESOURCES = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
 
@@ -47,7 +47,7 @@ def _merged_object(original: _Object, patch: _Object, kind: Message | None) -> _
     merged = _retained(original, patch)
     ordered = set(_merge_ordered_lists(merged, patch, kind))
     for key, value in patch.items():
-        if key in ordered or key == _RETAIN_KEYS or key.startswith(_ELEMENT_ORDER):
+        if key in ordered or key == RETAIN_KEYS or key.startswith(ELEMENT_ORDER):
             continue
         if key.startswith(_DELETE_FROM_LIST):
             _delete_from_list(merged, key.removeprefix(_DELETE_FROM_LIST), value)
@@ -70,13 +70,13 @@ def _replaced_object(patch: _Object) -> _Object:
 
 def _retained(original: _Object, patch: _Object) -> _Object:
     """A copy of the original, without the members that `$retainKeys` leaves out."""
-    if _RETAIN_KEYS not in patch:
+    if RETAIN_KEYS not in patch:
         return dict(original)
-    kept = patch[_RETAIN_KEYS]
+    kept = patch[RETAIN_KEYS]
     given = [
         key
         for key, value in patch.items()
-        if value is not None and key != _RETAIN_KEYS and not key.startswith((_ELEMENT_ORDER, _DELETE_FROM_LIST))
+        if value is not None and key != RETAIN_KEYS and not key.startswith((ELEMENT_ORDER, _DELETE_FROM_LIST))
     ]
     if not isinstance(kept, list) or any(key not in kept for key in given):
         raise BadRequest("invalid patch format of retainKeys")
@@ -87,7 +87,7 @@ def _merge_member(merged: _Object, key: str, value: Any, kind: Message | None) -
     before = merged.get(key)
     field = kind.fields.get(key) if kind else None
     if isinstance(before, dict) and isinstance(value, dict):
-        merged[key] = without_nulls(value) if _replaces(field) else _merged_object(before, value, _message_in(field))
+        merged[key] = without_nulls(value) if replaces(field) else _merged_object(before, value, message_in(field))
     elif isinstance(before, list) and isinstance(value, list):
         merged[key] = _merged_list(before, value, field)
     elif not has_directive(value):
@@ -96,11 +96,11 @@ def _merge_member(merged: _Object, key: str, value: Any, kind: Message | None) -
         merged.pop(key, None)
 
 
-def _replaces(field: Field | None) -> bool:
+def replaces(field: Field | None) -> bool:
     return field is not None and "replace" in field.patch_strategy
 
 
-def _message_in(field: Field | None) -> Message | None:
+def message_in(field: Field | None) -> Message | None:
     return message(field.type) if field is not None and field.is_message else None
 
 
@@ -119,7 +119,7 @@ def _merged_list(original: list[Any], patch: list[Any], field: Field | None) -> 
     if not merge_key:
         raise InternalError(f"cannot merge lists without merge key for {field.type.rpartition('.')[2]}")
     original, patch = without_deleted(original, patch, merge_key)
-    merged = _merged_items(original, patch, merge_key, _message_in(field))
+    merged = _merged_items(original, patch, merge_key, message_in(field))
     return put_in_order(merged, patch, original, merge_key)
 
 
@@ -157,9 +157,9 @@ def _delete_from_list(merged: _Object, key: str, deleted: Any) -> None:
 def _merge_ordered_lists(merged: _Object, patch: _Object, kind: Message | None) -> Iterator[str]:
     """Merge the lists for which the patch has an order; yields their names."""
     for directive, order in patch.items():
-        if not directive.startswith(_ELEMENT_ORDER):
+        if not directive.startswith(ELEMENT_ORDER):
             continue
-        key = directive.removeprefix(_ELEMENT_ORDER)
+        key = directive.removeprefix(ELEMENT_ORDER)
         field = kind.fields.get(key) if kind else None
         merge_key = field.patch_merge_key if field else ""
         before, change = merged.get(key), patch.get(key)

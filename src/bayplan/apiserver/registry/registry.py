@@ -187,8 +187,8 @@ class Registry:
         paths = self.definitions.scale_paths(resource)
         if replicas_of(old, paths) == replicas_of(new, paths):
             return new
-        owned = tuple(f"f:{step}" for step in paths.replicas)
-        entries = track_scaling(old["metadata"].get("managedFields") or [], resource.api_version, manager, owned)
+        before = old["metadata"].get("managedFields") or []
+        entries = track_scaling(before, resource.api_version, manager, paths.owned)
         return with_metadata(new, managedFields=entries)
 
     def _gate(

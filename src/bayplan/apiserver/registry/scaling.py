@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from bayplan.apiserver.patching.server_side_apply.scaling import SCALE_API_VERSION
 from bayplan.apiserver.registry.documents import metadata_of
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.meta import INT32_MAX
 from bayplan.store.errors import INVALID, Invalid, field_cause
 
-SCALE_API_VERSION = "autoscaling/v1"
 _COPIED = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -23,6 +23,11 @@ class ScalePaths(NamedTuple):
     replicas: tuple[str, ...] = ("spec", "replicas")
     status_replicas: tuple[str, ...] = ("status", "replicas")
     selector: tuple[str, ...] = ("spec", "selector")
+
+    @property
+    def owned(self) -> tuple[str, ...]:
+        """The number of replicas as managedFields name it."""
+        return tuple(f"f:{step}" for step in self.replicas)
 
 
 class _ScaleKind:

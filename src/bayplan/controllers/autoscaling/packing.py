@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.controllers.autoscaling.picture import Picture
 from bayplan.controllers.autoscaling.settings import ScaledPool
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.verdict import CycleError
 from bayplan.model.pod import Pod
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.controllers.workloads.daemon_placement import DaemonPlaces
 from bayplan.core.columns.resources import PODS_NAME, allocatable_amounts, pod_requests
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.plugins.node_affinity import REASON_POD
 from bayplan.core.plugins.node_ports import NO_FREE_PORTS
 from bayplan.core.plugins.taint_toleration import REASON

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, Rows, are_given
+from bayplan.core.columns import IntArray, RowArray, Rows, every_row
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -75,11 +75,8 @@ def add_to_row(table: IntArray, row: int, amounts: bytes, sign: int) -> None:
         table[row] -= np.frombuffer(amounts, dtype=np.int64)
 
 
-def given_rows(rows: Rows, count: int) -> RowArray | None:
-    """The rows as the loops take them: None for all rows of a table of this length."""
-    return rows if are_given(rows, count) else None
-
-
-def empty_for(rows: RowArray | None, count: int) -> IntArray:
-    """(rows,) an array for a loop to fill."""
-    return np.empty(count if rows is None else len(rows), dtype=np.int64)
+def rows_to_fill(rows: Rows, count: int) -> tuple[RowArray | None, IntArray]:
+    """The rows as the loops take them, None for all rows of a table of this length; and (rows,) for a loop to fill."""
+    if isinstance(rows, slice) or rows is every_row(count):
+        return None, np.empty(count, dtype=np.int64)
+    return rows, np.empty(len(rows), dtype=np.int64)

@@ -12,6 +12,7 @@ from typing import Final
 from bayplan.core.cache import Cache
 from bayplan.core.deciding import Decider
 from bayplan.core.failure_handling import SCHEDULER_ERROR, UNSCHEDULABLE
+from bayplan.core.framework.group_observer import NOBODY, GroupObserver
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.checking import fault_in
@@ -93,6 +94,7 @@ def attempt_group(
     decider: Decider | None = None,
     leaves_out_strays: bool = False,
     in_full: bool = True,
+    observer: GroupObserver = NOBODY,
 ) -> GroupAttempt:
     """Try the group once. There is at least one member; the cache is afterwards as it was.
 
@@ -110,7 +112,7 @@ def attempt_group(
     if not staying:
         return GroupAttempt(group, skipped, FITS, condition_of(group))
     stage = GroupStage(
-        cache, profiles[staying[0].info.scheduler_name], group, staying, decider, leaves_out_strays, in_full
+        cache, profiles[staying[0].info.scheduler_name], group, staying, decider, leaves_out_strays, in_full, observer
     )
     with cache.trial():
         forget_specs_of_nominated(cache, members)

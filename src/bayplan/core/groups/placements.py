@@ -79,7 +79,11 @@ def _best_placement(stage: GroupStage) -> FoundPlacement:
             placements.code, placements.message if is_error else "", () if is_error else placements.reasons
         )
         return FoundPlacement(Placed(status), [])
+    profile = stage.profile.scheduler_name
+    stage.observer.placements_generated(profile, len(placements))
     counted = None if stage.in_full or len(placements) == 1 else _counted(stage, view, placements)
+    if counted is not None:
+        stage.observer.placements_tried(profile, [each.placed.status.ok for each in counted])
     found = FoundPlacement(Placed(unschedulable_group()), counted or [])
     if counted is None:
         for placement in placements:
@@ -90,6 +94,7 @@ def _best_placement(stage: GroupStage) -> FoundPlacement:
             if tried.placed.status.failed:
                 found.placed = tried.placed
                 return found
+            stage.observer.placements_tried(profile, [tried.placed.status.ok])
     return _best_of(stage, view, found, is_counted=counted is not None)
 
 

@@ -13,6 +13,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns import BoolArray
 from bayplan.core.deciding import Decider
 from bayplan.core.framework.group_contract import PodGroupInfo
+from bayplan.core.framework.group_observer import NOBODY, GroupObserver
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError
 from bayplan.core.groups.feasible import feasibility
@@ -46,6 +47,7 @@ class GroupStage:
     decider: Decider | None = None  # that may know pods of these kinds
     leaves_out_strays: bool = False  # groups with a pod on a node that is gone do not keep others from preempting
     in_full: bool = True  # whether it is to be known of every placement where each member would go
+    observer: GroupObserver = NOBODY
 
     @property
     def scheduled_count(self) -> int:

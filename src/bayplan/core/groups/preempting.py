@@ -54,7 +54,7 @@ class GroupPreemption:
 
 def preempt(stage: GroupStage) -> GroupPreemption:
     """Find out who has to go. Nothing is evicted. Raises CycleError."""
-    cache, view, priority = stage.cache, stage.cache.view(), stage.group.spec.priority or 0
+    view = stage.cache.view()
     alive_rows = [view.nodes.rows_by_name[name] for name in view.nodes.order.names()]
     try:
         units = units_on(view, alive_rows, leaves_out_strays=stage.leaves_out_strays)
@@ -64,6 +64,18 @@ def preempt(stage: GroupStage) -> GroupPreemption:
         return GroupPreemption(unschedulable(POLICY_NEVER))
     if _is_ongoing(stage, view):
         return GroupPreemption(Status(Code.SUCCESS, (ONGOING,)))
+    stage.observer.victims_sought()
+    try:
+        found = _find_victims(stage, view, units)
+    except CycleError:
+        stage.observer.victims_found(Code.ERROR)
+        raise
+    stage.observer.victims_found(found.status.code)
+    return found
+
+
+def _find_victims(stage: GroupStage, view: View, units: Sequence[Unit]) -> GroupPreemption:
+    cache, priority = stage.cache, stage.group.spec.priority or 0
     potential = sorted(
         (unit for unit in units if unit.priority < priority and may_go(view, unit)), key=lambda unit: unit.order
     )

@@ -16,6 +16,7 @@ from bayplan.core.deciding import Decider
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import SCHEDULER_ERROR, failed_event, return_member
+from bayplan.core.framework.group_observer import GroupObserver
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code
 from bayplan.core.groups.cycle import GroupAttempt, PodOutcome, attempt_group
@@ -46,6 +47,7 @@ class GroupScheduling:
         *,
         leaves_out_strays: bool,
         in_full: bool,
+        observer: GroupObserver,
     ) -> None:
         self._profiles = profiles
         self._cache = cache
@@ -54,6 +56,7 @@ class GroupScheduling:
         self._evictions = evictions
         self._guard = guard
         self._in_full = in_full
+        self._observer = observer
         self._leaves_out_strays = leaves_out_strays
         self._decider = Decider(profiles)
         self.interrupted: QueuedGroup | None = None
@@ -73,6 +76,7 @@ class GroupScheduling:
             decider=self._decider,
             leaves_out_strays=self._leaves_out_strays,
             in_full=self._in_full,
+            observer=self._observer,
         )
         self.interrupted = None
         if on_attempt is not None:

@@ -91,8 +91,7 @@ class NodeResourcesBalancedAllocation:
 def _compiled_scores(compiled: ModuleType, state: BalanceState, view: View, rows: Rows) -> IntArray:
     """(rows,) scores, in one pass."""
     nodes = view.nodes
-    given = loops.given_rows(rows, nodes.count)
-    scores = loops.empty_for(given, nodes.count)
+    given, scores = loops.rows_to_fill(rows, nodes.count)
     compiled.balance_scores(scores, given, nodes.allocatable, view.usage.requested, state.resources)
     return scores
 

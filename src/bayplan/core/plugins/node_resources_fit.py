@@ -212,8 +212,7 @@ class NodeResourcesFit:
 
     def _compiled_scores(self, compiled: ModuleType, state: ScoreState, view: View, rows: Rows) -> IntArray:
         nodes, usage = view.nodes, view.usage
-        given = loops.given_rows(rows, nodes.count)
-        scores = loops.empty_for(given, nodes.count)
+        given, scores = loops.rows_to_fill(rows, nodes.count)
         tables = (nodes.allocatable, usage.requested, usage.nonzero_requested)
         compiled.fit_scores(scores, given, *tables, state.resources, self._prefers_full_nodes)
         return scores
@@ -292,8 +291,7 @@ class NodeResourcesFit:
 def _compiled_codes(compiled: ModuleType, state: FitState, view: View, rows: Rows) -> IntArray:
     """(rows,) failure codes; 0 where the pod fits."""
     nodes, usage = view.nodes, view.usage
-    given = loops.given_rows(rows, nodes.count)
-    codes = loops.empty_for(given, nodes.count)
+    given, codes = loops.rows_to_fill(rows, nodes.count)
     tables = (nodes.allocatable, usage.requested, nodes.allowed_pods, usage.pod_counts)
     compiled.fit_codes(codes, given, *tables, state.demands)
     return codes

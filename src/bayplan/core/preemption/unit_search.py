@@ -52,6 +52,7 @@ class UnitsFound:
     selection: Selection
     node_statuses: dict[int, Status]
     tried: dict[int, UnitsOnNode]  # node row -> how its victims were found, of candidates
+    ungathered_rows: set[int]  # nodes whose units could not be told; upstream keeps no status of them
     foreign_rows: set[int]  # pods of lower priority that stay: they, or some of their group, are another scheduler's
     filtered: Filtered  # what it started from
 
@@ -91,9 +92,16 @@ class UnitSearch:
         bounds, violations = [0], []
         statuses: dict[int, Status] = {}
         tried: dict[int, UnitsOnNode] = {}
+        ungathered: set[int] = set()
         foreign: set[int] = set()
         for node_row in potential_rows(filtered, view).tolist():
-            found = self._try_node(pod, view, filtered, node_row, foreign)
+            try:
+                units = units_on(view, [node_row], leaves_out_strays=self._leaves_out_strays)
+            except CycleError as error:
+                statuses[node_row] = Status(Code.ERROR, (error.message,))
+                ungathered.add(node_row)
+                continue
+            found = self._try_node(pod, view, filtered, node_row, units, foreign)
             if isinstance(found, Status):
                 statuses[node_row] = found
                 continue
@@ -105,17 +113,16 @@ class UnitSearch:
         candidates = Candidates(
             row_array(rows), row_array(victims), row_array(bounds), np.array(violations, dtype=np.int64)
         )
-        return UnitsFound(candidates, select(candidates, view), statuses, tried, foreign, filtered)
+        return UnitsFound(candidates, select(candidates, view), statuses, tried, ungathered, foreign, filtered)
 
     def _try_node(
-        self, pod: PodInfo, view: View, filtered: Filtered, node_row: int, foreign: set[int]
+        self, pod: PodInfo, view: View, filtered: Filtered, node_row: int, units: Sequence[Unit], foreign: set[int]
     ) -> UnitsOnNode | Status:
         """The units that have to go, or why the node is no candidate. Adds to the pods that another scheduler has."""
+        lower = [unit for unit in units if unit.priority < pod.priority]
+        potential = [unit for unit in lower if may_go(view, unit)]
+        foreign.update(row for unit in lower if not may_go(view, unit) for row in unit.pod_rows)
         try:
-            units = units_on(view, [node_row], leaves_out_strays=self._leaves_out_strays)
-            lower = [unit for unit in units if unit.priority < pod.priority]
-            potential = [unit for unit in lower if may_go(view, unit)]
-            foreign.update(row for unit in lower if not may_go(view, unit) for row in unit.pod_rows)
             return self._find_victims(pod, view, filtered, node_row, potential) if potential else NO_VICTIMS
         except CycleError as error:
             return Status(Code.ERROR, (error.message,))

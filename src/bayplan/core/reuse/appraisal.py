@@ -182,8 +182,7 @@ def _applied(
 ) -> Appraised:
     """`asked` is what the places in an outline stand for."""
     nodes = view.nodes
-    given = loops.given_rows(rows, nodes.count)
-    values = loops.empty_for(given, nodes.count)
+    given, values = loops.rows_to_fill(rows, nodes.count)
     tables = (nodes.allocatable, nodes.taken, nodes.allowed_pods, nodes.name_ranks())
     return values, *compiled.appraise(
         values, given, *tables, node_board.settled, node_board.lasting, steps, RANK_BITS, asked

@@ -80,6 +80,8 @@ class Board(Follower):
         same_nodes = nodes.spec_changes.position == self._spec_position and nodes.count == len(self.passed)
         if not same_nodes and not self._follow_nodes(view):
             return False
+        if self._crowded_out is not None and not self._crowded_out.put_off(rows):
+            self._crowded_out = None
         ranking = self._ranking
         bounds = ranking.bounds if ranking is not None and not self._scales else None
         revised = self._appraisal.revise(
@@ -129,11 +131,11 @@ class Board(Follower):
         """Whether nothing but usage makes local filters change their verdicts when pods come or go."""
         return self._appraisal.sees_usage_alone
 
-    def rows_beside_nominated(self, usage: CrowdedUsage, view: View) -> RowArray | None:
+    def rows_beside_nominated(self, usage: CrowdedUsage) -> RowArray | None:
         """The rows that pass with the pods nominated there, too; None if they are all that pass."""
         known = self._crowded_out
-        if known is None or known.usage is not usage or not known.follow(view):
-            known = self._crowded_out = CrowdedOut(self._appraisal.fails_in, usage, view)
+        if known is None or known.usage is not usage:
+            known = self._crowded_out = CrowdedOut(self._appraisal.fails_in, usage)
         return known.rows_left(self.passed, self.passed_count)
 
     def diagnosis(self, view: View) -> Diagnosis:

@@ -21,6 +21,8 @@ from bayplan.core.snapshot import View
 
 #: With more changed rows than this all of them are looked at again.
 FEW_ROWS = 32
+#: When rows have changed more often than this without anybody asking, what is known of them is given up.
+PUT_OFF_MAX = 32
 
 
 class CrowdedUsage(Follower):
@@ -59,34 +61,40 @@ class CrowdedUsage(Follower):
         self.crowded[row] = bool(counted)
 
 
-class CrowdedOut(Follower):
-    """Where pods of one board and priority do not fit with the nominated pods there. Follows after the usage."""
+class CrowdedOut:
+    """Where pods of one board and priority do not fit with the nominated pods there. Knows of changes by its board."""
 
-    def __init__(self, fails: Callable[[View, RowArray], BoolArray | None], usage: CrowdedUsage, view: View) -> None:
+    def __init__(self, fails: Callable[[View, RowArray], BoolArray | None], usage: CrowdedUsage) -> None:
         """`fails` says on which rows, in a world; None: nowhere."""
-        super().__init__(view, view.nodes.usage_changes)
         self._fails = fails
         self.usage = usage
-        self._failing: BoolArray = np.zeros(view.nodes.count, dtype=np.bool_)
+        self._failing: BoolArray = np.zeros(len(usage.crowded), dtype=np.bool_)
         self._any_failing = False
-        self._judge(np.flatnonzero(usage.crowded))
+        self._unread: list[RowArray] = [np.flatnonzero(usage.crowded)]
 
-    def update(self, view: View, rows: RowArray) -> bool:  # noqa: ARG002
-        if self._any_failing:
-            self._failing[rows] = False
-        self._judge(rows.compress(self.usage.crowded.take(rows)))
-        return True
+    def put_off(self, rows: RowArray) -> bool:
+        """These rows have changed, and are looked at when somebody asks; False if nobody has asked for long."""
+        self._unread.append(rows)
+        return len(self._unread) <= PUT_OFF_MAX
 
     def rows_left(self, passed: BoolArray, passed_count: int) -> RowArray | None:
-        """Those that pass with nominated pods, too, out of those that `passed` (nodes,) without; None: all of them."""
+        """Those that pass with nominated pods, too, out of those that `passed` (nodes,) without; None: all of them.
+
+        The usage has followed.
+        """
+        for rows in self._unread:
+            self._judge(rows)
+        self._unread.clear()
         if not self._any_failing:
             return None
         left = passed & ~self._failing
         return np.flatnonzero(left) if np.count_nonzero(left) < passed_count else None
 
     def _judge(self, rows: RowArray) -> None:
-        if len(rows):
-            failing = self._fails(self.usage.world, rows)
-            if failing is not None:
-                self._failing[rows] = failing
-                self._any_failing = True
+        # Elsewhere the usage is out of date. Judging those rows, too, takes less time than leaving them out.
+        failing = self._fails(self.usage.world, rows)
+        if failing is not None:
+            failing &= self.usage.crowded[rows]
+            self._any_failing = True
+        if self._any_failing:
+            self._failing[rows] = False if failing is None else failing

@@ -153,7 +153,7 @@ class ShapeAnswers:
             return None
         make = partial(CrowdedUsage, pod, view)
         usage = followed(self._crowded, pod.priority, view, make, PRIORITIES_MAX)
-        rows = self.board.rows_beside_nominated(usage, view)
+        rows = self.board.rows_beside_nominated(usage)
         if rows is None:
             return self._best_of_all(pod, view)
         return self._best(pod, view, rows) if len(rows) else None

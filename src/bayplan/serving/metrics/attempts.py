@@ -18,6 +18,8 @@ from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
 from bayplan.model.structs import Struct
 from bayplan.serving.metrics import families
+from bayplan.serving.metrics.group_families import POD_GROUP_TYPE
+from bayplan.serving.metrics.group_timings import POD_TYPE, GroupTimings
 from bayplan.serving.metrics.own import DECISION_DURATION, WRITE_DURATION
 from bayplan.serving.metrics.plugin_timings import PRE_BIND, PluginTimings
 from bayplan.serving.metrics.stopwatch import Stopwatch
@@ -54,6 +56,7 @@ class _UnderWay(Struct):
 
 
 class _Preemption(Struct):
+    preemptor: str  # its type
     started_at: int
     left: set[str]  # uids of victims
     result: str = "success"
@@ -62,10 +65,13 @@ class _Preemption(Struct):
 class Attempts:
     """A `LiveObserver` of one scheduler."""
 
-    def __init__(self, scheduler: Scheduler, stopwatch: Stopwatch, timings: PluginTimings) -> None:
+    def __init__(
+        self, scheduler: Scheduler, stopwatch: Stopwatch, timings: PluginTimings, groups: GroupTimings
+    ) -> None:
         self._scheduler = scheduler
         self._stopwatch = stopwatch
         self._timings = timings
+        self._groups = groups
         self._only_profile = next(iter(scheduler.profiles)) if len(scheduler.profiles) == 1 else ""
         self._under_way: dict[str, _UnderWay] = {}
         self._preemptions: dict[str, _Preemption] = {}  # by uid of a victim
@@ -94,6 +100,8 @@ class Attempts:
             self._decisions.add(took_ns, (str(decision.outcome),))  # an enum is slow to hash
         if decision.pod and decision.outcome is not _SKIPPED:
             self._attempted(decision, now, took_ns)
+        if decision.group and decision.outcome is _NOMINATED:
+            self._preempts(decision, POD_GROUP_TYPE, now)
         for member in decision.members:
             if member.outcome is not _SKIPPED:
                 self._ended(member, now, took_ns, None)
@@ -136,7 +144,8 @@ class Attempts:
         if outcome is _NOMINATED or _PREEMPTION_SAYS in decision.message:
             self._preemption_attempts.add()
         if outcome is _NOMINATED:
-            self._preempts(decision, now)
+            self._victims.add(len(decision.victims))
+            self._preempts(decision, POD_TYPE, now)
 
     def _ended(self, decision: Decision, now: int, took_ns: int, pre_bind_ns: int | None) -> None:
         """An attempt on a pod, alone or with its group; one that found a node goes on."""
@@ -218,10 +227,9 @@ class Attempts:
 
     # ------------------------------------------------------------------ preemption
 
-    def _preempts(self, decision: Decision, now: int) -> None:
-        self._victims.add(len(decision.victims))
+    def _preempts(self, decision: Decision, preemptor: str, now: int) -> None:
         uids = {action.uid for action in decision.actions if isinstance(action, Evict)}
-        preemption = _Preemption(now, uids)
+        preemption = _Preemption(preemptor, now, uids)
         for uid in uids:
             self._preemptions[uid] = preemption
         if not uids:  # others have asked for all of them to go
@@ -238,5 +246,7 @@ class Attempts:
             self._preempted(preemption, now)
 
     def _preempted(self, preemption: _Preemption, now: int) -> None:
-        self._preemption_durations.add(now - preemption.started_at, (preemption.result,))
+        took_ns = now - preemption.started_at
+        self._groups.executed(preemption.preemptor, preemption.result, took_ns)
+        self._preemption_durations.add(took_ns, (preemption.result,))
         self._preemption_executions.add((preemption.result,))

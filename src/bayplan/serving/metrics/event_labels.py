@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from functools import cache
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.releases import KubernetesRelease
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import (
     RESOURCES_BY_KIND,
     UNHEARD_UPSTREAM,

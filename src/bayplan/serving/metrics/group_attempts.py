@@ -1,4 +1,4 @@
-"""Attempts on pod groups: results, durations, preemptions and placements.
+"""Attempts on pod groups: results, durations and preemptions.
 
 `tried` is given to the scheduler as what is told of each attempt, while the cache is still as it was; as a
 `LiveObserver` it learns what became of it and how long it took.
@@ -35,8 +35,6 @@ class GroupAttempts:
         self._victims = Durations(families.GROUP_VICTIMS, unit=1)
         self._disruptions = Durations(families.GROUP_DISRUPTIONS, unit=1)
         self._violations = Counts(families.BUDGET_VIOLATIONS)
-        self._generated = Counts(families.GENERATED_PLACEMENTS)
-        self._evaluated = Counts(families.PLACEMENT_EVALUATIONS)
 
     def tallies(self) -> tuple[Tally, ...]:
         return tuple(tally for tally in vars(self).values() if isinstance(tally, Tally))
@@ -50,11 +48,6 @@ class GroupAttempts:
             if preemption.ran:
                 self._victims.add(len(preemption.victims))
                 self._disrupted(preemption)
-        placements = attempt.found.placements if attempt.found is not None else None
-        for placement in placements or ():
-            self._generated.add((self._profile,))
-            result = "feasible" if placement.placed.status.ok else "infeasible"
-            self._evaluated.add((result, self._profile))
 
     def _disrupted(self, preemption: GroupPreemption) -> None:
         units = sum(each.unit.is_group and not each.may_stay for each in preemption.units)

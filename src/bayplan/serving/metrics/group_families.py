@@ -59,6 +59,27 @@ GENERATED_PLACEMENTS = Family(
     "Placements that were tried for pod groups.",
     ("profile",),
 )
+PLACEMENT_DURATION = Family(
+    "scheduler_placement_evaluation_duration_seconds",
+    "histogram",
+    "Time to try a pod group in one placement, by result: feasible or infeasible.",
+    ("result", "profile"),
+    FROM_1_MS,
+)
+PREEMPTION_EVALUATION_DURATION = Family(
+    "scheduler_preemption_evaluation_duration_seconds",
+    "histogram",
+    "Time to find out who has to go, by the code that this gave.",
+    ("preemptor", "result"),
+    doubling(0.001, 16),
+)
+PREEMPTION_EXECUTION_DURATION = Family(
+    "scheduler_preemption_execution_duration_seconds",
+    "histogram",
+    "From the choice of victims until the API server has answered for all of them: success or error.",
+    ("preemptor", "result"),
+    doubling(0.001, 16),
+)
 PLACEMENT_EVALUATIONS = Family(
     "scheduler_placement_evaluations_total",
     "counter",

@@ -19,6 +19,7 @@ from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics.attempts import Attempts
 from bayplan.serving.metrics.event_labels import EventNames
 from bayplan.serving.metrics.group_attempts import GroupAttempts
+from bayplan.serving.metrics.group_timings import GroupTimings
 from bayplan.serving.metrics.live_state import bugs, claim_creates, leadership, shadow_findings, state_of_world, writes
 from bayplan.serving.metrics.measuring import MeasuredScheduler
 from bayplan.serving.metrics.plugin_timings import PluginTimings
@@ -42,7 +43,8 @@ class Metrics:
         self._disabled = frozenset(disabled)
         self.timings = PluginTimings()
         self.stopwatch = Stopwatch(clock, self.timings)
-        self.instruments = TimingInstruments(self.stopwatch)
+        self._groups = GroupTimings(clock)
+        self.instruments = TimingInstruments(self.stopwatch, self._groups)
         self._requests = RequestTallies()
         self.tallies: dict[str, Tally] = {}
         self.add(*self.timings.tallies(self.stopwatch), *self._requests.tallies())
@@ -56,14 +58,14 @@ class Metrics:
         release = release_of(scheduler.cache.gates)
         self.timings.scheduler_names = scheduler.profiles.keys()
         self.timings.event_names = EventNames(release)
-        attempts = Attempts(scheduler, self.stopwatch, self.timings)
+        attempts = Attempts(scheduler, self.stopwatch, self.timings, self._groups)
         self.add(*attempts.tallies(), *state_of(scheduler, release))
         return attempts
 
     def watch_groups(self) -> GroupAttempts:
         """What is told of attempts on pod groups."""
         attempts = GroupAttempts()
-        self.add(*attempts.tallies())
+        self.add(*attempts.tallies(), *self._groups.tallies())
         return attempts
 
     def measured(self, scheduler: DecidingScheduler) -> DecidingScheduler:

@@ -17,20 +17,24 @@ import numpy as np
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider, LookedUp
+from bayplan.core.framework.args import DEFAULT_PREEMPTION
 from bayplan.core.framework.contract import (
     SKIP,
+    Failure,
     Pending,
     PostFiltered,
+    PostFilterPlugin,
     Wait,
 )
+from bayplan.core.framework.group_observer import GroupObserver
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import ClusterEvent, Hint
 from bayplan.core.framework.verdict import Code, Status
 from bayplan.core.instruments import Instruments
 from bayplan.core.queue.hints import QueueProfile
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
-from bayplan.core.reuse.node_board import NothingToReuse
 from bayplan.core.snapshot import View
+from bayplan.serving.metrics.group_timings import GroupTimings
 from bayplan.serving.metrics.stopwatch import POST_FILTER, PRE_ENQUEUE, StatusOf, Stopwatch, TimedStep
 
 
@@ -97,7 +101,7 @@ class TimedDecider(Decider):
         started = stopwatch.clock()
         known = super().look_up(profile, pod, view)
         took_ns = stopwatch.clock() - started
-        reusable = not isinstance(known, NothingToReuse)
+        reusable = known is not None
         reused = reusable and self.boards_made == made_before
         stopwatch.recorder.looked_up(profile.scheduler_name, reused=reused, reusable=reusable, took_ns=took_ns)
         return known
@@ -106,11 +110,13 @@ class TimedDecider(Decider):
 class TimingInstruments(Instruments):
     """Puts a stopwatch around all parts of a scheduler."""
 
-    def __init__(self, stopwatch: Stopwatch) -> None:
+    def __init__(self, stopwatch: Stopwatch, groups: GroupTimings) -> None:
         self._stopwatch = stopwatch
+        self._groups = groups
 
     def profile(self, profile: Profile) -> Profile:
-        return timed_profile(profile, self._stopwatch)
+        timed = timed_profile(profile, self._stopwatch)
+        return replace(timed, post_filter=tuple(self._evaluating(plugin) for plugin in timed.post_filter))
 
     def queue_profile(self, scheduler_name: str, profile: QueueProfile) -> QueueProfile:
         """Gates of the scheduler's own stand in no list of the profile; those that do are timed already."""
@@ -124,6 +130,28 @@ class TimingInstruments(Instruments):
 
     def decider(self, profiles: Mapping[str, Profile]) -> Decider:
         return TimedDecider(profiles, self._stopwatch)
+
+    def groups(self) -> GroupObserver:
+        return self._groups
+
+    def _evaluating(self, plugin: PostFilterPlugin) -> PostFilterPlugin:
+        """Of preemption every call is timed, as it is of groups."""
+        if plugin.name != DEFAULT_PREEMPTION or "post_filter" not in vars(plugin):
+            return plugin
+        object.__setattr__(plugin, "post_filter", partial(self._evaluate, plugin.post_filter))
+        return plugin
+
+    def _evaluate(self, ask: Callable[..., PostFiltered], pod: PodInfo, view: View, failure: Failure) -> PostFiltered:
+        if pod.group and view.objects.gates.generic_workload:
+            return ask(pod, view, failure)  # not to preempt: a search for nodes goes this way where it finds none
+        clock, code = self._stopwatch.clock, Code.ERROR
+        started = clock()
+        try:
+            said = ask(pod, view, failure)
+            code = said.status.code
+        finally:
+            self._groups.evaluated_for_pod(code, clock() - started)
+        return said
 
     def _hint(self, plugin: str, cluster_event: ClusterEvent, hint: Hint) -> Hint:
         return timed_hint(hint, plugin, cluster_event.label, self._stopwatch)

@@ -8,6 +8,7 @@ from tests.support.api_server import PODS, pod
 from tests.unit.apiserver.housekeeping.stage import Stage, named
 
 from bayplan.apiserver.housekeeping.kubelets import KubeletReports
+from bayplan.model.node_pools import POOL_LABEL
 
 NODES = "/api/v1/nodes"
 GPU = "example.com/gpu"
@@ -73,3 +74,20 @@ def test_what_a_node_holds_back_stays_held_back() -> None:
     stage = Stage([KubeletReports()])
     stage.post(NODES, metadata=named("n"), status={"capacity": {GPU: "4"}, "allocatable": {GPU: "3"}})
     assert allocatable(stage, {GPU: "5"}) == {GPU: "3"}
+
+
+def test_a_node_of_a_pool_says_what_it_is_and_another_one_only_what_it_was_made_with() -> None:
+    stage = Stage([KubeletReports()])
+    stage.post(NODES, metadata={**named("pooled"), "labels": {POOL_LABEL: "small"}})
+    stage.post(NODES, metadata=named("other"))
+    pooled, other = (stage.api.get(f"{NODES}/{name}")["status"] for name in ("pooled", "other"))
+    assert (pooled["nodeInfo"]["kubeletVersion"], other["nodeInfo"]["kubeletVersion"]) == ("v1.36.4", "")
+    assert pooled["addresses"] == [{"type": "Hostname", "address": "pooled"}]
+    assert "addresses" not in other
+
+
+def test_what_is_said_of_a_node_of_a_pool_stays() -> None:
+    stage = Stage([KubeletReports()])
+    addresses = [{"type": "InternalIP", "address": "10.0.0.1"}]
+    stage.post(NODES, metadata={**named("pooled"), "labels": {POOL_LABEL: "small"}}, status={"addresses": addresses})
+    assert stage.api.get(f"{NODES}/pooled")["status"]["addresses"] == addresses

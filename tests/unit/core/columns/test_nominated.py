@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.testing.builders import node, pod
 
 

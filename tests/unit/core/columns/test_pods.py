@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.support.caches import cache_of
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns.pods import NOT_STARTED
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.meta import OwnerReference
 from bayplan.model.pod import ContainerStatus, Pod, ReportedResources
 from bayplan.model.structs import replace

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.columns.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -23,7 +24,6 @@ from bayplan.core.columns.resources import (
     is_scalar_resource,
     pod_requests,
 )
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.release import V1_36, V1_37, Release
 from bayplan.model.meta import Condition, RawQuantity
 from bayplan.model.pod import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns.resources import ResourceVocabulary
 from bayplan.core.columns.shapes import SPECS_KNOWN_MAX, Shapes
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.meta import OwnerReference
 from bayplan.model.structs import replace
 from bayplan.model.volumes import Volume

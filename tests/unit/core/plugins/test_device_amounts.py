@@ -8,11 +8,11 @@ from tests.support.devices import DRIVER, asks, claim_of, device, device_class, 
 
 from bayplan.analysis.placement import place_pods
 from bayplan.analysis.tie_breaks import smallest_name
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import (
     MOST_ALLOCATED,
     NodeResourcesBalancedAllocationArgs,

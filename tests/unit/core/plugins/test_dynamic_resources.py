@@ -19,10 +19,10 @@ from tests.support.devices import (
     with_claims,
 )
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.actions import DeallocateClaim, ReleaseClaim
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import (
     PreScorePlugin,
     Ready,

@@ -9,7 +9,7 @@ from tests.support.caches import cache_of
 from tests.support.devices import asks, claim_of, device, device_class, held, owned, slice_of, with_claims
 from tests.support.requeue_hints import is_worth_it, registered
 
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.dynamic_resources import DynamicResources
 from bayplan.core.plugins.dynamic_resources.hints import after_claim_change, after_own_claims_made

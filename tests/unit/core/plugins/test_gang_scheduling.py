@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Wait, WaitingPod
 from bayplan.core.framework.verdict import Status
 from bayplan.core.plugins.gang_scheduling import (

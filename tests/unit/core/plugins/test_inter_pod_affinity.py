@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.support.caches import cache_of, prepared, raw_and_normal_scores, verdicts
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns import row_array
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import InterPodAffinityArgs
 from bayplan.core.framework.contract import SKIP, Ready
 from bayplan.core.framework.verdict import Code, CycleError, Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.requeue_hints import is_worth_it, registered
 
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.inter_pod_affinity import InterPodAffinity
 from bayplan.model.kinds import Object

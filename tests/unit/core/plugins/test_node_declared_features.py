@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.support.caches import cache_of, prepared, verdicts
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.columns import row_array
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Ready, Skip
 from bayplan.core.framework.verdict import Code
 from bayplan.core.plugins.node_declared_features import REASON, NodeDeclaredFeatures

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.support.caches import cache_of, raw_and_normal_scores, verdicts
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.columns import ALL_ROWS, row_array
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,

@@ -6,7 +6,7 @@ import pytest
 from tests.support.caches import cache_of
 from tests.support.requeue_hints import is_worth_it, registered
 
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.args import NodeResourcesFitArgs
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.support.caches import cache_of, prepared, verdicts
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.columns import row_array
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import FilterPlugin
 from bayplan.core.framework.verdict import Code
 from bayplan.core.plugins.node_unschedulable import REASON, NodeUnschedulable

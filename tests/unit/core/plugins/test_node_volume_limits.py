@@ -7,8 +7,8 @@ import re
 import pytest
 from tests.support.caches import cache_of, prepared, verdicts
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.columns import ALL_ROWS, row_array
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import Ready
 from bayplan.core.framework.verdict import Code, CycleError
 from bayplan.core.plugins.node_volume_limits import EXCEEDED, NodeVolumeLimits

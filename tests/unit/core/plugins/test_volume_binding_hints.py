@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.requeue_hints import is_worth_it, registered
 
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, EventResource
 from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION
 from bayplan.core.plugins.volume_binding import VolumeBinding

@@ -11,11 +11,11 @@ from tests.support.caches import cache_of
 from tests.support.extenders import Scripted, as_found
 from tests.support.preemption_attempts import default_profile
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.cycle import attempt
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, NeedsPreemption, Unschedulable
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.extender import ChosenVictims, ExtenderVictim, Victims
 from bayplan.testing.builders import budget, node, pod
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.model.meta import Condition

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.queue.pod_heap import PodHeap
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.testing.builders import pod

@@ -20,7 +20,7 @@ from tests.unit.core.queue.stage import (
     choosy,
 )
 
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.scheduling_gates import SchedulingGates

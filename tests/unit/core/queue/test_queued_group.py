@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.queue.queued_group import QueuedGroup
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.groups import PodGroup, PodGroupSpec

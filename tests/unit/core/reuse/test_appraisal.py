@@ -10,11 +10,11 @@ import pytest
 from tests.support.caches import cache_of
 from tests.support.preemption_attempts import default_profile
 
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
 from bayplan.core.columns import IntArray, RowArray, every_row, loops, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit

@@ -12,7 +12,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
-from bayplan.core.reuse.crowding import CrowdedUsage
+from bayplan.core.reuse.crowding import PUT_OFF_MAX, CrowdedUsage
 from bayplan.core.reuse.shape_answers import PRIORITIES_MAX
 from bayplan.testing.builders import node, pod
 
@@ -104,6 +104,26 @@ def test_decisions_are_those_of_a_full_attempt(change: str, cpu: int) -> None:
         assert isinstance(expected, Fits)
         assert (found.row, found.total) == (expected.row, expected.total)
         assert sorted(found.tied_rows.tolist()) == sorted(expected.tied_rows.tolist())
+
+
+@pytest.mark.parametrize("decisions", [1, 3, PUT_OFF_MAX + 3])
+def test_changes_while_nobody_is_nominated_are_not_missed(decisions: int) -> None:
+    """Node b fills up meanwhile, and node a becomes free; then pods are nominated to both."""
+    cache = cluster()
+    decider, waiting = Decider(PROFILES), wanting(cache)
+    decider.decide(waiting, cache.view())
+    cache.remove_pod("default/waits")
+    cache.remove_pod("default/waits-for-a-node")
+    for number in range(decisions):
+        cache.add_pod(pod(f"x{number}").cpu("50m").running("b").obj())
+        decider.decide(waiting, cache.view())
+    for name in "ab":
+        cache.nominate(pod(f"waits-for-{name}").cpu("1950m").priority(10).obj(), name)
+    found = decider.decide(waiting, cache.view())
+    expected = Decider(PROFILES, reuse=False).decide(waiting, cache.view())
+    assert isinstance(found, Fits)
+    assert isinstance(expected, Fits)
+    assert sorted(found.tied_rows.tolist()) == sorted(expected.tied_rows.tolist())
 
 
 def test_a_pod_makes_room_for_none_of_less_importance() -> None:

@@ -19,8 +19,8 @@ from tests.support.devices import (
 )
 
 from bayplan.analysis.device_report import claims_report
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.core.cache import Cache
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import DeviceConstraint, DeviceTaint, ResourcePool

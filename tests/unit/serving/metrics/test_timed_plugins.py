@@ -14,6 +14,7 @@ from bayplan.analysis.bench.building import build_cache, pods_of
 from bayplan.analysis.bench.workloads import WORKLOADS, Workload
 from bayplan.analysis.placement import place_pods
 from bayplan.analysis.tie_breaks import smallest_name
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.releases import DEFAULT_RELEASE
@@ -22,7 +23,6 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, Unschedulable
 from bayplan.core.events import Event
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.core.framework.contract import (
     FilterPlugin,
     PreFilterPlugin,

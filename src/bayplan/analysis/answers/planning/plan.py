@@ -31,7 +31,7 @@ from bayplan.analysis.cluster_objects import unbound
 from bayplan.analysis.showing import Shown
 from bayplan.controllers.ownership import controller_of_kind
 from bayplan.core.cycle import attempt
-from bayplan.core.diagnosis import without_preemption
+from bayplan.core.diagnosis import fit_error
 from bayplan.core.snapshot import View
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.groups import topology_key
@@ -243,8 +243,10 @@ def _batch(kind: PodKind, number: int, market: Market, rows: Sequence[int], exis
 def _why_impossible(asking: Asking, course: Course, pod: Pod, view: View, rows: set[int]) -> str:
     """What the scheduler says of a pod that finds no place among all existing nodes and one of each type."""
     found = attempt(asking.profile_of(pod), course.cache.info(pod), view)
-    feasible = set() if found.filtered is None else set(found.filtered.feasible_rows.tolist())
-    return "" if feasible & rows else without_preemption(found.message)
+    if found.error is not None or found.filtered is None:
+        return found.message
+    is_possible = not rows.isdisjoint(found.filtered.feasible_rows.tolist())
+    return "" if is_possible else fit_error(found.filtered, view, "").removesuffix(".")
 
 
 class _Search:

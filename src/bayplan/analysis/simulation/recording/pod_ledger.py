@@ -9,11 +9,11 @@ from array import array
 from collections import defaultdict
 
 from bayplan.analysis.simulation.results.run_format import End, EvictionCause, NodeRow, PodRow
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.controllers.budgets.evicting import EVICTION_REASON
 from bayplan.controllers.device_taint_eviction import DELETED_BY_TAINT
 from bayplan.controllers.ownership import controller_reference, deployment_behind
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
-from bayplan.core.feature_gates import DEFAULT_GATES
 from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import Object

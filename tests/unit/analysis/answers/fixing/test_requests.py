@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bayplan.analysis.answers.fixing.requests import POD_LEVEL, asked, lowered, lowest, quantity
-from bayplan.core.feature_gates import DEFAULT_GATES
+from bayplan.config.feature_gates import DEFAULT_GATES
 from bayplan.testing.builders import pod
 from bayplan.testing.pods import PodBuilder
 
