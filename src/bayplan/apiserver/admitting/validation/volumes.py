@@ -13,15 +13,21 @@ from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.pods.placement import check_node_selector
 from bayplan.apiserver.admitting.validation.volume_sources import (
+    LONG_PORTAL,
     MORE_THAN_ONE,
     check_local,
     check_persistent_csi,
     check_persistent_secret,
     check_required,
+    has_long_portal,
 )
 from bayplan.core.plugins.volume_restrictions import READ_WRITE_ONCE_POD
 from bayplan.model.dns_names import label_faults, subdomain_faults
+<<<<<<< HEAD
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
+=======
+from bayplan.model.quantity import parse_quantity, whole_value
+>>>>>>> main
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
@@ -31,11 +37,6 @@ _CLAIM_IMMUTABLE = (
 )
 _NOT_INLINE = "may not be specified in the context of inline volumes"
 _CLASS_FIELDS = ("storageClassName", "volumeMode", "volumeAttributesClassName")
-_PORTAL_MAX = 64
-_LONG_PORTAL = (
-    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
-    "if iscsi.initiatorName is specified."
-)
 #: Sources of persistent volumes, in the order in which the server looks at them.
 _SOURCES = (
     *("hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte"),
@@ -210,8 +211,14 @@ def _check_capacity(spec: Document, faults: Faults, path: Path) -> None:
         shown = dict(sorted(capacity.items())) or ({} if is_emptied(spec, "capacity") else None)
         faults.unsupported(path, shown, ("storage",))
     for name, raw in capacity.items():
+<<<<<<< HEAD
         if parse_quantity(raw) < 0:
             faults.invalid(f"{path}[{name}]", parse_quantity(raw) // NANO_PER_UNIT, "must be a valid resource quantity")
+=======
+        units = whole_value(parse_quantity(raw))
+        if units < 0:
+            faults.invalid(f"{path}[{name}]", units, "must be a valid resource quantity")
+>>>>>>> main
         if parse_quantity(raw) <= 0:
             faults.invalid(f"{path}[{name}]", raw, NOT_POSITIVE)
 
@@ -229,8 +236,8 @@ def _check_sources(spec: Document, name: str, faults: Faults, path: Path) -> Non
             continue
         found = True
         _check_source(field, source, faults, at)
-        if field == "iscsi" and "initiatorName" in source and len(f"{name}:{source['targetPortal']}") > _PORTAL_MAX:
-            faults.invalid(f"{at}.targetportal", source["targetPortal"], _LONG_PORTAL)
+        if field == "iscsi" and has_long_portal(name, source):
+            faults.invalid(f"{at}.targetportal", source["targetPortal"], LONG_PORTAL)
         if field == "local" and "nodeAffinity" not in spec:
             faults.required(f"{path}.nodeAffinity", "Local volume requires node affinity")
     if not found:
