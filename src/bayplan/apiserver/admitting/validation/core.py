@@ -6,7 +6,6 @@ Upstream: pkg/apis/core/validation/validation.go, pkg/apis/coordination/validati
 from __future__ import annotations
 
 import base64
-import math
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
@@ -14,11 +13,7 @@ from bayplan.apiserver.admitting.plugins.quota_usage import STANDARD_NAMES
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.metadata import NOT_QUALIFIED, STANDARD_FINALIZERS
-<<<<<<< HEAD
-from bayplan.apiserver.admitting.validation.names import config_key_faults, unambiguous_network_faults
-=======
 from bayplan.apiserver.admitting.validation.names import config_key_faults, network_faults
->>>>>>> main
 from bayplan.apiserver.admitting.validation.pods.resources import (
     allows_overcommit,
     check_amount_value,
@@ -151,11 +146,7 @@ def _check_node_resources(node: Document, faults: Faults) -> None:
 
 def check_network(text: str, faults: Faults, path: Path) -> None:
     """Of a range of addresses."""
-<<<<<<< HEAD
-    faults.all_invalid(path, text, unambiguous_network_faults(text))
-=======
     faults.all_invalid(path, text, network_faults(text))
->>>>>>> main
 
 
 def _check_taints(taints: list[Document], faults: Faults) -> None:
@@ -359,16 +350,6 @@ def _check_ratio(item: Document, name: str, faults: Faults, path: Path) -> None:
         *(item.get(bound, {}).get(name) for bound in ("min", "max")),
     )
     if parse_quantity(ratio) < NANO_PER_UNIT:
-<<<<<<< HEAD
-        faults.invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, f"ratio {ratio} is less than 1")
-    least, most = (item.get(field, {}).get(name) for field in ("min", "max"))
-    if least is None or most is None:
-        return
-    bound = parse_quantity(most) / parse_quantity(least) if parse_quantity(least) else math.inf
-    if parse_quantity(ratio) / NANO_PER_UNIT > bound:
-        text = f"ratio {ratio} is greater than max/min = {bound:f}"
-        faults.invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, text)
-=======
         faults.invalid(at, ratio, f"ratio {ratio} is less than 1")
     if least is None or most is None:
         return
@@ -394,7 +375,6 @@ def _check_defaults_are_equal(item: Document, name: str, faults: Faults, path: P
     if parse_quantity(limit) != parse_quantity(request):
         text = f"default value {limit} must equal to defaultRequest value {request} in {name}"
         faults.invalid(f"{path}.defaultRequest[{name}]", request, text)
->>>>>>> main
 
 
 def check_lease(lease: Document, faults: Faults) -> None:

@@ -22,12 +22,6 @@ from bayplan.model.dns_names import label_faults, regex_error, subdomain_faults
 from bayplan.model.names import extended_resource_faults, label_key_faults, label_value_faults
 from bayplan.model.quantity import parse_quantity, whole_value
 
-<<<<<<< HEAD
-_MODES = ("All", EXACT_COUNT)
-_REQUESTS_MAX, _SELECTORS_MAX = 32, 32
-_REFERENCE_PARTS = 2
-=======
->>>>>>> main
 _DRIVER_MAX = 63
 _POOL_MAX = 253
 _VALUE_MAX = 64
@@ -116,27 +110,8 @@ def check_pool_name(name: str, faults: Faults, path: Path) -> None:
         faults.all_invalid(path, part, subdomain_faults(part))
 
 
-<<<<<<< HEAD
-def _check_request(request: Document, faults: Faults, path: Path) -> None:
-    alternatives = request.get("firstAvailable", ())
-    if "exactly" in request and alternatives:
-        faults.invalid(
-            path, None, "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
-        )
-    elif "exactly" in request:
-        _check_class_name(request["exactly"], faults, f"{path}.exactly")
-        _check_asked(request["exactly"], faults, f"{path}.exactly")
-    elif not alternatives:
-        faults.required(path, "exactly one of `exactly` or `firstAvailable` is required")
-    for position, asked in enumerate(alternatives):
-        name = asked.get("name", "")
-        faults.all_invalid(f"{path}.firstAvailable[{position}].name", name, label_faults(name))
-        _check_class_name(asked, faults.declared, f"{path}.firstAvailable[{position}]")
-        _check_asked(asked, faults, f"{path}.firstAvailable[{position}]")
-=======
 def check_selectors(selectors: list[Document], faults: Faults, path: Path) -> None:
     check_each(selectors, _SELECTORS_MAX, _check_selector, faults, path)
->>>>>>> main
 
 
 def _check_selector(selector: Document, faults: Faults, path: Path) -> None:
@@ -193,23 +168,6 @@ def _check_toleration(toleration: Document, faults: Faults, path: Path) -> None:
         faults.declared.supported(f"{path}.effect", toleration["effect"], _TAINT_EFFECTS)
 
 
-<<<<<<< HEAD
-def _check_asked(asked: Document, faults: Faults, path: Path) -> None:
-    count = len(asked.get("selectors", ()))
-    if count > _SELECTORS_MAX:
-        faults.declared.too_many(f"{path}.selectors", count, _SELECTORS_MAX)
-    for position, selector in enumerate(asked.get("selectors", ())):
-        if "cel" not in selector:
-            faults.required(f"{path}.selectors[{position}].cel")
-    mode = asked.get("allocationMode")
-    if mode not in _MODES:
-        faults.declared.unsupported(f"{path}.allocationMode", mode, _MODES)
-    elif mode == EXACT_COUNT and asked.get("count", 0) <= 0:
-        faults.invalid(f"{path}.count", asked.get("count", 0), NOT_POSITIVE)
-    elif mode == "All" and asked.get("count"):
-        text = f"must not be specified when allocationMode is '{mode}'"
-        faults.invalid(f"{path}.count", asked["count"], text)
-=======
 def check_qualified_name(name: str, faults: Faults, path: Path) -> None:
     """Of an attribute or a capacity, with or without a domain."""
     domain, slash, identifier = name.partition("/")
@@ -266,7 +224,6 @@ def _check_both(part: Document, needed: str, given: str, faults: Faults, path: P
 
 
 # -- classes and taint rules
->>>>>>> main
 
 
 def check_device_class(device_class: Document, faults: Faults) -> None:

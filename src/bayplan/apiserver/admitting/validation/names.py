@@ -168,8 +168,6 @@ def is_address(text: str) -> bool:
     return True
 
 
-<<<<<<< HEAD
-=======
 @lru_cache(maxsize=4096)
 def loose_address_faults(text: str) -> tuple[str, ...]:
     """Of an address in a field that may write it in more ways than one."""
@@ -195,6 +193,14 @@ def network_faults(text: str) -> tuple[str, ...]:
     return ("must not have bits set beyond the prefix length",) if masked != ip_address(address) else ()
 
 
+def canonical_network_faults(text: str) -> tuple[str, ...]:
+    """Of a range of addresses in its one way of being written."""
+    faults = network_faults(text)
+    if faults or str(ip_network(text)) == text:
+        return faults
+    return (f'must be in canonical form ("{ip_network(text)}")',)
+
+
 def interface_address_faults(text: str) -> tuple[str, ...]:
     """Of an address with the length of its network's prefix, such as 10.9.8.7/24."""
     if not is_network(text):
@@ -213,35 +219,13 @@ def _is_mapped(address: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
->>>>>>> main
 def address_faults(text: str) -> tuple[str, ...]:
     """Of an IP address in its one way of being written."""
     # Upstream: IsValidIP in apimachinery/pkg/util/validation/ip.go (v1.36).
-<<<<<<< HEAD
-    faults = unambiguous_address_faults(text)
-    if faults or str(ip_address(text)) == text:
-        return faults
-    return (f'must be in canonical form ("{ip_address(text)}")',)
-
-
-@lru_cache(maxsize=4096)
-def unambiguous_address_faults(text: str) -> tuple[str, ...]:
-    """Of an IP address that nobody reads in another way."""
-    # Upstream: IsValidIPForLegacyField in apimachinery/pkg/util/validation/ip.go (v1.36).
-    sloppy = _without_leading_zeros(text)
-    if "%" in text or not is_address(sloppy):
-        return ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
-    if sloppy != text:
-        return ("must not have leading 0s",)
-    if getattr(ip_address(text), "ipv4_mapped", None) is not None:
-        return ("must not be an IPv4-mapped IPv6 address",)
-    return ()
-=======
     if faults := loose_address_faults(text):
         return faults
     address = ip_address(text)
     return () if str(address) == text else (f'must be in canonical form ("{address}")',)
->>>>>>> main
 
 
 def _without_leading_zeros(text: str) -> str:
@@ -254,45 +238,8 @@ def _without_leading_zeros(text: str) -> str:
 
 
 def is_network(text: str) -> bool:
-<<<<<<< HEAD
-    """Whether it is a range of addresses such as 10.0.0.0/8."""
-    address, _, length = text.partition("/")
-    if not (length.isascii() and length.isdigit()) or "%" in address:
-        return False
-    try:
-        ip_network(f"{_without_leading_zeros(address)}/{int(length)}", strict=False)
-    except ValueError:
-        return False
-    return True
-
-
-def network_faults(text: str) -> tuple[str, ...]:
-    """Of a range of addresses in its one way of being written."""
-    # Upstream: IsValidCIDR in apimachinery/pkg/util/validation/ip.go (v1.36).
-    faults = unambiguous_network_faults(text)
-    if faults or str(ip_network(text)) == text:
-        return faults
-    return (f'must be in canonical form ("{ip_network(text)}")',)
-
-
-@lru_cache(maxsize=4096)
-def unambiguous_network_faults(text: str) -> tuple[str, ...]:
-    """Of a range of addresses that nobody reads in another way."""
-    # Upstream: IsValidCIDRForLegacyField in apimachinery/pkg/util/validation/ip.go (v1.36).
-    if not is_network(text):
-        return ("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",)
-    address, _, length = text.partition("/")
-    if _without_leading_zeros(address) != address or str(int(length)) != length:
-        return ("must not have leading 0s in IP or prefix length",)
-    if getattr(ip_address(address), "ipv4_mapped", None) is not None:
-        return ("must not have an IPv4-mapped IPv6 address",)
-    if ip_network(text, strict=False).network_address != ip_address(address):
-        return ("must not have bits set beyond the prefix length",)
-    return ()
-=======
     """Whether it is a range of addresses such as 10.0.0.0/8, numbers with zeros in front included."""
     address, _, length = text.partition("/")
     if not is_address(address) or not (length.isascii() and length.isdigit()):
         return False
     return len(length) < _DIGITS_MAX and int(length) <= (128 if ":" in address else 32)
->>>>>>> main

@@ -14,9 +14,9 @@ from bayplan.apiserver.admitting.validation.core import check_network
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import (
+    canonical_network_faults,
     is_address,
     is_network,
-    network_faults,
     path_segment_faults,
     port_name_faults,
     port_number_faults,
@@ -269,7 +269,7 @@ def check_service_cidr(cidr: Document, faults: Faults) -> None:
         faults.invalid("spec.cidrs", {"CIDRs": cidrs}, "may only hold up to 2 values")
         return
     for position, each in enumerate(cidrs):
-        faults.all_invalid(f"spec.cidrs[{position}]", each, network_faults(each))
+        faults.all_invalid(f"spec.cidrs[{position}]", each, canonical_network_faults(each))
     families = [":" in each for each in cidrs if is_network(each)]
     if len(families) > 1 and families[0] == families[1]:
         text = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"

@@ -16,7 +16,7 @@ from bayplan.apiserver.admitting.validation.core import check_network
 from bayplan.apiserver.admitting.validation.endpoint_slices import check_endpoint_address
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_labels
-from bayplan.apiserver.admitting.validation.names import is_address, port_number_faults, unambiguous_address_faults
+from bayplan.apiserver.admitting.validation.names import is_address, loose_address_faults, port_number_faults
 from bayplan.apiserver.admitting.validation.pods.containers import PROTOCOLS
 from bayplan.apiserver.admitting.validation.pods.probes import check_port
 from bayplan.apiserver.admitting.validation.pods.spec import check_address
@@ -52,7 +52,7 @@ def check_service(service: Document, faults: Faults) -> None:
     if kind != EXTERNAL_NAME:
         check_cluster_addresses(spec, faults)
     for position, address in enumerate(spec.get("externalIPs", ())):
-        path, wrong = f"spec.externalIPs[{position}]", unambiguous_address_faults(address)
+        path, wrong = f"spec.externalIPs[{position}]", loose_address_faults(address)
         faults.all_invalid(path, address, wrong)
         if not wrong:
             check_endpoint_address(address, faults, path)

@@ -23,11 +23,7 @@ from bayplan.apiserver.admitting.validation.volume_sources import (
 )
 from bayplan.core.plugins.volume_restrictions import READ_WRITE_ONCE_POD
 from bayplan.model.dns_names import label_faults, subdomain_faults
-<<<<<<< HEAD
-from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
-=======
 from bayplan.model.quantity import parse_quantity, whole_value
->>>>>>> main
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
@@ -211,14 +207,9 @@ def _check_capacity(spec: Document, faults: Faults, path: Path) -> None:
         shown = dict(sorted(capacity.items())) or ({} if is_emptied(spec, "capacity") else None)
         faults.unsupported(path, shown, ("storage",))
     for name, raw in capacity.items():
-<<<<<<< HEAD
-        if parse_quantity(raw) < 0:
-            faults.invalid(f"{path}[{name}]", parse_quantity(raw) // NANO_PER_UNIT, "must be a valid resource quantity")
-=======
         units = whole_value(parse_quantity(raw))
         if units < 0:
             faults.invalid(f"{path}[{name}]", units, "must be a valid resource quantity")
->>>>>>> main
         if parse_quantity(raw) <= 0:
             faults.invalid(f"{path}[{name}]", raw, NOT_POSITIVE)
 

@@ -33,7 +33,6 @@ _SHARED_SYSCTLS = frozenset(
 _DOMAIN_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 _CREDENTIAL_KIB_MAX = 64
 _DOMAIN_MAX, _USER_MAX = 256, 104
-_WINDOWS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 _POD_FIELDS_NOT_ON_WINDOWS = (
     *("appArmorProfile", "seLinuxOptions", "hostUsers", "hostPID", "hostIPC", "seccompProfile", "fsGroup"),
     *("fsGroupChangePolicy", "sysctls", "shareProcessNamespace", "runAsUser", "runAsGroup", "supplementalGroups"),
@@ -161,11 +160,7 @@ def _windows_user_faults(name: str) -> Iterator[str]:
     if len(domain) >= _DOMAIN_MAX:
         yield f"'s Domain length must be under {_DOMAIN_MAX} characters"
     net_bios = re.fullmatch(r'[^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14}', domain)
-<<<<<<< HEAD
-    dns = re.fullmatch(rf"{_WINDOWS_LABEL}(\.{_WINDOWS_LABEL})*", domain)
-=======
     dns = re.fullmatch(rf"{_DOMAIN_LABEL}(\.{_DOMAIN_LABEL})*", domain)
->>>>>>> main
     if backslash and not net_bios and not dns:
         yield "'s Domain doesn't match the NetBios nor the DNS format"
     if not user:

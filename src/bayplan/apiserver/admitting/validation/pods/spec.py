@@ -7,10 +7,6 @@ from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
-<<<<<<< HEAD
-from bayplan.apiserver.admitting.validation.names import range_faults, unambiguous_address_faults
-from bayplan.apiserver.admitting.validation.pods.containers import check_all_containers
-=======
 from bayplan.apiserver.admitting.validation.names import (
     loose_address_faults,
     range_faults,
@@ -18,7 +14,6 @@ from bayplan.apiserver.admitting.validation.names import (
 )
 from bayplan.apiserver.admitting.validation.pods.annotations import check_annotated_profiles, check_pod_annotations
 from bayplan.apiserver.admitting.validation.pods.containers import check_all_containers, check_image_padding
->>>>>>> main
 from bayplan.apiserver.admitting.validation.pods.environment import check_file_volumes
 from bayplan.apiserver.admitting.validation.pods.placement import (
     check_affinity,
@@ -219,11 +214,7 @@ def _check_dns(spec: Document, faults: Faults, path: Path) -> None:
 
 def check_address(text: str, faults: Faults, path: Path) -> None:
     """Of an IP address of either family."""
-<<<<<<< HEAD
-    faults.all_invalid(path, text, unambiguous_address_faults(text))
-=======
     faults.all_invalid(path, text, loose_address_faults(text))
->>>>>>> main
 
 
 def _check_scheduling_gates(gates: list[Document], faults: Faults, path: Path) -> None:
