@@ -80,11 +80,13 @@ class Feed:
     async def messages(self) -> AsyncGenerator[bytes, None]:
         """The stream of one page, until it leaves or the feed is closed."""
         page = _Page()
+        await self._registry.turns.free()  # while the world is at work, its queue is not to be read
         self._begin(page)
         try:
             yield self._snapshot()
             while not self._is_closed:
                 await page.news.wait()
+                await self._registry.turns.free()
                 page.news.clear()
                 if page.is_behind:
                     page.is_behind = False
@@ -118,6 +120,7 @@ class Feed:
             while True:
                 await self._wait(QUEUE_SECONDS)
                 await asyncio.sleep(GATHERING_SECONDS)
+                await self._registry.turns.free()
                 quiet = 0.0 if self._publish() else quiet + QUEUE_SECONDS
                 if quiet >= QUIET_SECONDS_MAX:
                     quiet = 0.0

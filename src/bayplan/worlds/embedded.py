@@ -2,7 +2,8 @@
 
 Takes a registry, whose documents clients change over HTTP at the same time, and what the simulation takes: a scheduler
 and controllers. The world runs in short turns between requests, so that neither keeps the other waiting; when nothing
-is due it sleeps until something is, or until somebody writes.
+is due it sleeps until something is, or until somebody writes. A turn that is not short after all, as somebody has made
+a pod with thousands of containers or deleted an owner of thousands, goes on beside the event loop.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import partial
 from bayplan.apiserver.housekeeping.standard import Housekeeping
 from bayplan.apiserver.projected_store import ProjectedStore
 from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.registry.turns import WorkingThread
 from bayplan.apiserver.storage.log import DocumentChange
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.nodes.kubelet import Kubelet
@@ -126,20 +128,29 @@ class EmbeddedWorld:
 
     async def run(self) -> None:
         """Lets the world go on until cancelled."""
+        thread = WorkingThread()
         try:
             while True:
                 try:
-                    await self._turn()
+                    await self._turn(thread)
                 except NothingWorksError:
                     raise
                 except Exception as error:
                     self._on_bug(WORLD, "", error)
                     await asyncio.sleep(_SLEEP_MAX_S)
         finally:
+            thread.close()
             self._stop_following()
 
-    async def _turn(self) -> None:
-        await self._turns.free()
+    async def _turn(self, thread: WorkingThread) -> None:
+        due = await self._turns.done_beside(thread, self._go_on)
+        if due is None:
+            await asyncio.sleep(0)
+        else:
+            await self._sleep(due - self._clock())
+
+    def _go_on(self) -> int | None:
+        """What is due, or the first of it; when something is due next, None if that is now."""
         self._news.clear()
         now = self._clock()
         if self._housekeeping is not None:
@@ -147,10 +158,9 @@ class EmbeddedWorld:
         self._events.write_due(now)
         due = self._due = self._world.run_until(min(now, max(self._world.now, self._due) + TURN_NS))
         if self._world.now < now and due <= now:
-            await asyncio.sleep(0)
-            return
+            return None
         self._world.run_until(now)
-        await self._sleep(due - self._clock())
+        return due
 
     async def _sleep(self, duration_ns: int) -> None:
         """Until something is due or somebody has written."""

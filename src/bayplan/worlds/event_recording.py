@@ -1,7 +1,8 @@
 """Kubernetes Events as the controllers write them: in the old form, which counts repetitions.
 
 Takes what a component says about an object; creates an Event, or counts up the one that says the same about the same
-object. An Event that cannot be written is let go: nothing depends on it.
+object. Who says very much about one object is not heard for a while. An Event that cannot be written is let go: nothing
+depends on it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from bayplan.worlds.controller_events import EventText, events_of, refusal_of
 _SIMILAR_MAX: Final = 10
 _SIMILAR_NS: Final = 10 * MINUTE
 REMEMBERED_MAX: Final = 4_096
+#: So much a component may say about one object at once, and so often once more.
+SAID_MAX: Final = 25
+SAID_AGAIN_NS: Final = 5 * MINUTE
 #: Under which name controllers report, where it is not their own.
 _COMPONENTS: Final = {"disruption-controller": "controllermanager"}
 
@@ -49,6 +53,25 @@ class _Crowd:
         self.last = 0
 
 
+class _Allowance:
+    """How much a component may still say about an object."""
+
+    __slots__ = ("_at", "_left_ns")
+
+    def __init__(self, now: int) -> None:
+        self._left_ns = SAID_MAX * SAID_AGAIN_NS
+        self._at = now
+
+    def takes(self, now: int) -> bool:
+        """Whether it may say one thing more."""
+        self._left_ns = min(SAID_MAX * SAID_AGAIN_NS, self._left_ns + max(0, now - self._at))
+        self._at = max(self._at, now)
+        if self._left_ns < SAID_AGAIN_NS:
+            return False
+        self._left_ns -= SAID_AGAIN_NS
+        return True
+
+
 class EventRecorder:
     """Writes what controllers say, or kubelets, under the name of their program."""
 
@@ -59,6 +82,8 @@ class EventRecorder:
         self._written: dict[tuple[_Similar, str], tuple[str, str]] = {}
         """Namespace and name of the Event, by what is said."""
         self._crowds: dict[_Similar, _Crowd] = {}
+        self._allowances: dict[tuple[str, str, str, str], _Allowance] = {}
+        """By component, host, the object's uid and the type of the Event."""
         self._stamp = 0
 
     def hear(self, controller: Controller, before: Object | None, after: Object | None, now: int) -> None:
@@ -77,6 +102,8 @@ class EventRecorder:
         is_combined = self._is_one_of_many(similar, said.message, now)
         if is_combined:
             said = said._replace(message=f"(combined from similar events): {said.message}")
+        if not self._may_say(component, said, now):
+            return
         same = (similar, "" if is_combined else said.message)
         known = self._written.pop(same, None)
         with suppress(ApiError):
@@ -87,6 +114,15 @@ class EventRecorder:
             del self._written[next(iter(self._written))]
         if len(self._crowds) > REMEMBERED_MAX:
             del self._crowds[next(iter(self._crowds))]
+
+    def _may_say(self, component: str, said: EventText, now: int) -> bool:
+        # Upstream: client-go/tools/record/events_cache.go EventSourceObjectSpamFilter (v1.36).
+        key = (component, said.host, said.about.uid, said.type)
+        allowance = self._allowances.pop(key, None) or _Allowance(now)
+        self._allowances[key] = allowance
+        if len(self._allowances) > REMEMBERED_MAX:
+            del self._allowances[next(iter(self._allowances))]
+        return allowance.takes(now)
 
     def _is_one_of_many(self, similar: _Similar, message: str, now: int) -> bool:
         """Whether so many similar Events came lately that this one is not told apart from others."""

@@ -7,9 +7,10 @@ from typing import Any
 from tests.support.api_server import Api
 
 from bayplan.model.meta import ObjectReference
+from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE
 from bayplan.worlds.controller_events import EventText
-from bayplan.worlds.event_recording import EventRecorder
+from bayplan.worlds.event_recording import SAID_AGAIN_NS, SAID_MAX, EventRecorder
 
 ABOUT = ObjectReference(api_version="apps/v1", kind="ReplicaSet", namespace="default", name="web", uid="u")
 
@@ -62,3 +63,24 @@ def test_an_event_that_was_deleted_is_made_anew() -> None:
     api.answer("DELETE", f"/api/v1/namespaces/default/events/{event['metadata']['name']}")
     recorder.write("x", said, api.now)
     assert len(api.get("/api/v1/namespaces/default/events")["items"]) == 1
+
+
+def test_whoever_says_very_much_about_an_object_is_not_heard_for_a_while() -> None:
+    api = Api()
+    recorder = EventRecorder(api.registry)
+
+    def say(number: int, now: int, uid: str = "u") -> None:
+        about = replace(ABOUT, uid=uid)
+        recorder.write("kubelet", EventText(about, "Normal", f"Why{number}", "hello"), now)
+
+    def count() -> int:
+        return len(api.get("/api/v1/namespaces/default/events")["items"])
+
+    for number in range(SAID_MAX + 10):
+        say(number, api.now)
+    assert count() == SAID_MAX
+    say(0, api.now, uid="other")
+    assert count() == SAID_MAX + 1
+    for number in range(100, 103):
+        say(number, api.now + SAID_AGAIN_NS)
+    assert count() == SAID_MAX + 2

@@ -104,7 +104,8 @@ class Application:
                 answer.when_stalled(abort)
             await send_pieces(answer.pieces, answer.content_type, (NOT_CACHED,), receive, send)
         else:
-            answer = finished(answer, request)
+            finish = partial(finished, answer, request)
+            answer = await in_thread(finish) if len(answer.body) > LARGE else finish()
             await send_answer(answer._replace(headers=(NOT_CACHED, *answer.headers)), request.method, send)
 
     async def answer_in_turn(self, request: Request) -> Answer | StreamedAnswer:

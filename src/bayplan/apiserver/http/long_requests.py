@@ -18,6 +18,8 @@ from bayplan.store.errors import ApiError
 
 #: Bytes of a body, or of an object that is stored.
 LARGE: Final = 32 * 1024
+#: Bytes of the objects in a list that is put together from the JSON that is there.
+_LARGE_LIST: Final = 1024 * 1024
 #: Objects in a list. To delete one takes longer than to show it.
 _MANY: Final = {"GET": 500, "HEAD": 500, "DELETE": 50}
 #: The same, of those that are not written as the JSON that is there.
@@ -38,12 +40,20 @@ def takes_long(registry: Registry, request: Request) -> bool:
     except (ApiError, UnknownPath, IndexError):
         return False
     if not target.name and request.method in _MANY:
-        count = registry.storage.count(storage_name(target.resource))
-        many = min(_MANY[request.method], _MANY_TO_ENCODE) if _is_encoded(request) else _MANY[request.method]
-        return count > many and not _is_watch(request, target)
+        return not _is_watch(request, target) and _is_long_list(registry, request, target)
     if _is_large(registry, target):
         return True
     return request.method not in READING and (len(request.body) > LARGE or _evaluates(registry, target))
+
+
+def _is_long_list(registry: Registry, request: Request, target: Target) -> bool:
+    """Whether there are many objects, or large ones, in what is listed or deleted."""
+    name = storage_name(target.resource)
+    many = min(_MANY[request.method], _MANY_TO_ENCODE) if _is_encoded(request) else _MANY[request.method]
+    if registry.storage.count(name) > many:
+        return True
+    large = LARGE if _is_encoded(request) or request.method == "DELETE" else _LARGE_LIST
+    return sum(len(entry.body) for entry in registry.storage.entries(name, target.namespace)) > large
 
 
 def _is_encoded(request: Request) -> bool:

@@ -16,13 +16,20 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 #: What an API server says with every answer.
 NOT_CACHED: Final = ("cache-control", "no-cache, private")
+#: Bytes of a long answer that are handed on before others have their turn.
+PIECE: Final = 256 * 1024
 
 
 async def send_answer(answer: Answer, method: str, send: Send) -> None:
     """Sends a whole answer; to HEAD without its body."""
     length = ("content-length", str(len(answer.body)))
     await send(_start(answer.status, answer.content_type, (*answer.headers, length)))
-    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else answer.body})
+    body, at = b"" if method == "HEAD" else answer.body, 0
+    while len(body) - at > PIECE:
+        await send({"type": "http.response.body", "body": body[at : at + PIECE], "more_body": True})
+        await asyncio.sleep(0)
+        at += PIECE
+    await send({"type": "http.response.body", "body": body[at:]})
 
 
 async def send_pieces(

@@ -8,7 +8,8 @@ and not once for each. A client that does not keep up is cut off, and resumes fr
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from time import monotonic
 from typing import Final
 
 from bayplan.apiserver.http.accepting import PARTIAL, Form
@@ -30,8 +31,8 @@ from bayplan.store.log import DEFAULT_CAPACITY
 TIMEOUT_SECONDS: Final = 1_800
 #: How often a quiet watch is told the version it has reached, if it asked for that.
 BOOKMARK_SECONDS: Final = 60
-#: So many objects that are there when a watch begins are sent together.
-INITIAL_AT_ONCE: Final = 200
+#: So long is spent on what was there, or had changed, when a watch begins, before others have their turn.
+PIECE_SECONDS: Final = 0.005
 #: After sending, so long is waited for more to send with it.
 GATHERING_SECONDS: Final = 0.01
 #: A watcher with so many events unsent, or bytes, has stopped reading; one who resumes never has, as logs are shorter.
@@ -59,7 +60,7 @@ class Watch:
         self._include_object = include_object
         self._has_columns = False
         self._initial: Iterator[bytes] | None = None
-        """What was there when the watch began, while it is being sent."""
+        """What was there, or had changed, when the watch began, while it is being sent."""
         self._noted_meanwhile: list[DocumentChange] = []
         self._lines: list[bytes] = []
         self._unsent = 0
@@ -122,14 +123,18 @@ class Watch:
         self._initial = self._everything(entries, storage.version if bookmark else None)
 
     def _everything(self, entries: list[Entry], version: int | None) -> Iterator[bytes]:
-        for start in range(0, len(entries), INITIAL_AT_ONCE):
-            some = entries[start : start + INITIAL_AT_ONCE]
-            yield b"".join(watch_line(ADDED, self._render(entry)) for entry in some if self._is_selected(entry))
+        yield from _gathered(
+            watch_line(ADDED, self._render(entry)) if self._is_selected(entry) else b"" for entry in entries
+        )
         if version is not None:
             yield self._bookmark(version, {"annotations": {INITIAL_EVENTS_END: "true"}})
 
+    def _past(self, changes: Iterable[DocumentChange]) -> Iterator[bytes]:
+        seen = ((self._event_of(change), change) for change in changes)
+        yield from _gathered(self._line(event_type, change) if event_type else b"" for event_type, change in seen)
+
     def _next_initial(self) -> bytes:
-        """Some more of what was there. After the last of it, what has changed meanwhile is noted."""
+        """Some more of it. After the last of it, what has changed meanwhile is noted."""
         assert self._initial is not None
         piece = None if self._is_over else next(self._initial, None)
         if piece is None:
@@ -148,9 +153,7 @@ class Watch:
             self._is_over = True
             return
         name = storage_name(self._target.resource)
-        for change in changes:
-            if change.resource == name:
-                self._note(change)
+        self._initial = self._past([change for change in changes if change.resource == name])
 
     def add_bookmark(self) -> None:
         """Tells the client which version it has reached."""
@@ -162,14 +165,16 @@ class Watch:
         bookmark = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": named}
         return watch_line(BOOKMARK, self._shaped(bookmark) if self._form.shape else encode_json(bookmark))
 
-    def _note(self, change: DocumentChange) -> None:
+    def _event_of(self, change: DocumentChange) -> str:
+        """The type of the event that the change is to this client; "" if it is none."""
         namespace = self._target.namespace
         if namespace and change.new.namespace != namespace:
-            return
-        event_type = change.type if self._selection.is_everything else self._seen_as(change)
-        if not event_type:
-            return
-        if self._is_over:
+            return ""
+        return change.type if self._selection.is_everything else self._seen_as(change)
+
+    def _note(self, change: DocumentChange) -> None:
+        event_type = self._event_of(change)
+        if not event_type or self._is_over:
             return
         if self._initial is not None:
             self._noted_meanwhile.append(change)
@@ -229,6 +234,17 @@ class Watch:
         )
         self._has_columns = True
         return encode_json(row)
+
+
+def _gathered(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines as pieces, each made in a few milliseconds."""
+    piece, ends_at = [], monotonic() + PIECE_SECONDS
+    for line in lines:
+        piece.append(line)
+        if monotonic() >= ends_at:
+            yield b"".join(piece)
+            piece, ends_at = [], monotonic() + PIECE_SECONDS
+    yield b"".join(piece)
 
 
 def watch(

@@ -11,9 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from bayplan.apiserver.patching.go_values import json_kind
+from bayplan.apiserver.storage.entries import encode_json
 from bayplan.store.errors import BadRequest, RequestEntityTooLarge, Unprocessable
 
 MAX_OPERATIONS = 10_000
+#: Bytes that the operations of one patch may copy: a document that is copied into itself grows fast.
+COPIED_MAX = 3 * 1024 * 1024
 _MEMBERS = frozenset({"op", "path", "from", "value"})
 _INDEX = re.compile(r"[+-]?[0-9]+")
 
@@ -23,10 +26,15 @@ _Change = Callable[[Any, str], Any]
 def apply_json_patch(document: dict[str, Any], patch: Any) -> dict[str, Any]:
     """The document after all operations of the patch, in order."""
     result: Any = document
+    copied = 0
     for operation in _checked(patch):
         kind = operation.get("op")
         if kind not in _OPERATIONS:
             raise Unprocessable
+        if kind == "copy":
+            copied += len(encode_json(_value_at(result, _path(operation, "from"))))
+            if copied > COPIED_MAX:
+                raise Unprocessable
         result = _OPERATIONS[kind](result, operation)
     if not isinstance(result, dict):
         raise Unprocessable

@@ -1,7 +1,10 @@
-"""Whose turn it is to write: everybody's between two awaits, or that of one request that takes long.
+"""Whose turn it is to write: everybody's between two awaits, that of one request that takes long, or the world's.
 
 Such a request is answered in a thread, so that the event loop goes on: others are read to meanwhile, and whoever wants
 to write waits until it is done. What it reads therefore stays as it is, and its writes are made in the event loop.
+
+Work that is short as a rule, and nobody knows when it is not, is `done_beside`: the event loop stands still for a
+moment, in which most of it is done; only what takes longer goes on like a long request.
 """
 
 from __future__ import annotations
@@ -13,11 +16,15 @@ from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
 
 from bayplan.apiserver.storage.storage import Storage
 
 T = TypeVar("T")
+
+#: So long the event loop stands still for work that is done beside it.
+STANDSTILL_S = 0.01
 
 
 class WritingTurns:
@@ -36,15 +43,140 @@ class WritingTurns:
     async def alone(self, work: Callable[[], T]) -> T:
         """What the work gives, which is done in a thread while nobody else writes."""
         await self.free()
+        self._begin(partial(_in_loop, asyncio.get_running_loop(), threading.get_ident()))
+        return await in_thread(work, self._end)
+
+    async def done_beside(self, thread: WorkingThread, work: Callable[[], T]) -> T:
+        """What the work gives, which that thread does while nobody else writes.
+
+        If the caller is cancelled, so is the work at its next write.
+        """
+        await self.free()
+        job = _Job(work, asyncio.get_running_loop())
+        self._begin(job.store)
+        thread.begin(job)
+        if job.is_done_within(STANDSTILL_S):
+            self._end()
+            return job.outcome()
+        try:
+            return await job.finished(self._end)
+        except asyncio.CancelledError:
+            job.abandon()
+            raise
+
+    def _begin(self, store: Callable[[Callable[[], None]], None]) -> None:
         self._is_taken = True
         self._news.clear()
-        self._storage.store_with(partial(_in_loop, asyncio.get_running_loop(), threading.get_ident()))
-        return await in_thread(work, self._end)
+        self._storage.store_with(store)
 
     def _end(self) -> None:
         self._storage.store_with(None)
         self._is_taken = False
         self._news.set()
+
+
+class WorkingThread:
+    """A thread that does one job after another, and does not keep the process from ending."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+        threading.Thread(target=self._run, name="beside the event loop", daemon=True).start()
+
+    def begin(self, job: _Job[Any]) -> None:
+        self._jobs.put(job)
+
+    def close(self) -> None:
+        """Ends it after its last job."""
+        self._jobs.put(None)
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job.run()
+
+
+class _Abandoned(BaseException):
+    """Ends work that nobody waits for."""
+
+
+class _Job(Generic[T]):
+    """A piece of work. Its writes are made in its own thread while the event loop stands still, and then there."""
+
+    def __init__(self, work: Callable[[], T], loop: asyncio.AbstractEventLoop) -> None:
+        self._work = work
+        self._context = copy_context()
+        self._loop = loop
+        self._loop_thread = threading.get_ident()
+        self._outcome: Callable[[], T]
+        self._done = threading.Lock()
+        self._done.acquire()
+        self._switch = threading.Lock()  # held where it matters whether the event loop stands still
+        self._stands_still = True
+        self._is_abandoned = False
+        self._when_done: Callable[[], None] | None = None
+
+    # In its thread.
+
+    def run(self) -> None:
+        try:
+            result = self._context.run(self._work)
+        except BaseException as error:  # raised again where it is awaited
+            self._outcome = partial(_raise, error)
+        else:
+            self._outcome = lambda: result
+        with self._switch:
+            self._done.release()
+            when_done = self._when_done
+        if when_done is not None:
+            with suppress(RuntimeError):  # the event loop may have ended
+                self._loop.call_soon_threadsafe(when_done)
+
+    def store(self, write: Callable[[], None]) -> None:
+        with self._switch:
+            if self._stands_still:
+                write()
+                return
+        if self._is_abandoned:
+            raise _Abandoned
+        _in_loop(self._loop, self._loop_thread, write)
+
+    # In the event loop.
+
+    def is_done_within(self, seconds: float) -> bool:
+        """Stands still until it is, or for that long."""
+        try:
+            return self._done.acquire(timeout=seconds)
+        finally:
+            with self._switch:  # not in the middle of a write
+                self._stands_still = False
+
+    def outcome(self) -> T:
+        return self._outcome()
+
+    def finished(self, then: Callable[[], None]) -> asyncio.Future[T]:
+        """The outcome, some time; then the rest, whether anybody still waits or not."""
+        future: asyncio.Future[T] = self._loop.create_future()
+
+        def settle() -> None:
+            then()
+            if not future.done():
+                try:
+                    future.set_result(self._outcome())
+                except BaseException as error:  # raised again where it is awaited
+                    future.set_exception(error)
+
+        with self._switch:
+            is_done = self._done.acquire(blocking=False)
+            self._when_done = settle
+        if is_done:
+            settle()
+        return future
+
+    def abandon(self) -> None:
+        self._is_abandoned = True
+
+
+def _raise(error: BaseException) -> Any:
+    raise error
 
 
 def in_thread(work: Callable[[], T], when_done: Callable[[], None] = lambda: None) -> asyncio.Future[T]:

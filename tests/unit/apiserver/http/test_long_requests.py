@@ -88,6 +88,21 @@ def test_many_objects_take_long() -> None:
     assert not takes_long(api.registry, _request("GET", f"{CONFIG_MAPS}?watch=true"))
 
 
+def test_large_objects_take_long_however_few_there_are() -> None:
+    api = Api()
+    as_yaml = _request("GET", CONFIG_MAPS)._replace(headers={"accept": "application/yaml"})
+    api.post(CONFIG_MAPS, config_map("small"))
+    assert not takes_long(api.registry, as_yaml)
+    api.post(CONFIG_MAPS, config_map("large", a="x" * LARGE))
+    assert takes_long(api.registry, as_yaml)
+    assert takes_long(api.registry, _request("DELETE", CONFIG_MAPS))
+    assert not takes_long(api.registry, _request("DELETE", CONFIG_MAPS.replace("default", "other")))
+    assert not takes_long(api.registry, _request("GET", CONFIG_MAPS))
+    api.post(CONFIG_MAPS, config_map("huge", a="x" * 1_000_000))
+    api.post(CONFIG_MAPS, config_map("huge2", a="x" * 1_000_000))
+    assert takes_long(api.registry, _request("GET", CONFIG_MAPS))
+
+
 def test_policies_and_rules_take_long() -> None:
     api = Api()
     api.post(DEFINITIONS, toy_definition())

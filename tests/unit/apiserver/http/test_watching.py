@@ -256,7 +256,7 @@ def test_a_bookmark_has_the_form_of_other_events(accept: str, kind: str) -> None
 
 
 def test_what_is_there_is_sent_in_pieces_and_then_what_changed_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "INITIAL_AT_ONCE", 2)
+    monkeypatch.setattr(watching, "PIECE_SECONDS", 0)
 
     async def check() -> None:
         api = Api()
@@ -265,15 +265,39 @@ def test_what_is_there_is_sent_in_pieces_and_then_what_changed_meanwhile(monkeyp
         stream = api.ask("GET", f"{CONFIG_MAPS}?watch=true&allowWatchBookmarks=true&resourceVersion=0", accept=TABLE)
         assert isinstance(stream, StreamedAnswer)
         first = [json.loads(line) for line in (await anext(stream.pieces)).splitlines()]
-        assert len(first) == 2
+        assert len(first) == 1
         api.delete(f"{CONFIG_MAPS}/m0")
         rest: list[dict[str, Any]] = []
         while not rest or rest[-1]["type"] != "DELETED":
             rest += [json.loads(line) for line in (await anext(stream.pieces)).splitlines()]
         await stream.pieces.aclose()
-        assert [event["type"] for event in rest] == ["ADDED", "ADDED", "ADDED", "BOOKMARK", "DELETED"]
+        assert [event["type"] for event in rest] == ["ADDED"] * 4 + ["BOOKMARK", "DELETED"]
         assert [bool(event["object"]["columnDefinitions"]) for event in (*first, *rest)] == [True, *[False] * 6]
         versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in rest]
         assert versions == sorted(versions)
 
     asyncio.run(check())
+
+
+def test_what_has_changed_since_a_version_is_sent_in_pieces_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "PIECE_SECONDS", 0)
+
+    async def check() -> None:
+        api = Api()
+        version = api.post(CONFIG_MAPS, config_map("first"))["metadata"]["resourceVersion"]
+        for number in range(3):
+            api.post(CONFIG_MAPS, config_map(f"m{number}"))
+        stream = api.ask("GET", f"{CONFIG_MAPS}?watch=true&resourceVersion={version}&fieldSelector=metadata.name!=m1")
+        assert isinstance(stream, StreamedAnswer)
+        names = [_only_name(await anext(stream.pieces))]
+        api.post(CONFIG_MAPS, config_map("last"))
+        names += [_only_name(await anext(stream.pieces)) for _ in range(2)]
+        await stream.pieces.aclose()
+        assert names == ["m0", "m2", "last"]
+
+    asyncio.run(check())
+
+
+def _only_name(piece: bytes) -> str:
+    (line,) = piece.splitlines()
+    return str(json.loads(line)["object"]["metadata"]["name"])

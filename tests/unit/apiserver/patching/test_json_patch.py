@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.apiserver.patching.json_patch import MAX_OPERATIONS, apply_json_patch
+from bayplan.apiserver.patching.json_patch import COPIED_MAX, MAX_OPERATIONS, apply_json_patch
 from bayplan.store.errors import ApiError, BadRequest, RequestEntityTooLarge, Unprocessable
 
 DOCUMENT: dict[str, Any] = {
@@ -189,3 +189,18 @@ def test_random_patches_do_what_a_slow_implementation_does(document: dict[str, A
     else:
         assert apply_json_patch(document, patch) == expected
     assert (document, patch) == before
+
+
+def test_a_patch_may_not_copy_a_document_into_itself_for_ever() -> None:
+    again = {"op": "copy", "from": "/a", "path": "/a/a"}
+    apply_json_patch({"a": {"text": "x" * 1_000}}, [again] * 8)
+    with pytest.raises(Unprocessable):
+        apply_json_patch({"a": {"text": "x" * 1_000}}, [again] * 100)
+
+
+def test_what_patches_may_copy_is_counted_in_bytes_of_json() -> None:
+    once = {"op": "copy", "from": "/text", "path": "/b"}
+    text = "x" * (COPIED_MAX // 2 - 2)
+    assert apply_json_patch({"text": text}, [once, once]) == {"text": text, "b": text}
+    with pytest.raises(Unprocessable):
+        apply_json_patch({"text": text}, [once, once, once])

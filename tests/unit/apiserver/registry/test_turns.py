@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
-from bayplan.apiserver.registry.turns import WritingTurns
+from bayplan.apiserver.registry import turns as turns_module
+from bayplan.apiserver.registry.turns import WorkingThread, WritingTurns
 from bayplan.apiserver.storage.storage import Storage
 
 
@@ -104,3 +105,98 @@ def test_a_client_that_leaves_does_not_end_the_turn_of_its_request() -> None:
         await waiting
 
     _run(check())
+
+
+# ---------------------------------------------------------------- beside the event loop
+
+
+def _beside(check: Callable[[WorkingThread, WritingTurns, Storage], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        storage, thread = Storage(), WorkingThread()
+        try:
+            await check(thread, WritingTurns(storage), storage)
+        finally:
+            thread.close()
+
+    _run(main())
+
+
+def test_short_work_is_done_while_the_loop_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns_module, "STANDSTILL_S", 10)
+
+    async def check(thread: WorkingThread, turns: WritingTurns, storage: Storage) -> None:
+        order: list[str] = []
+        storage.follow(lambda change: order.append(change.new.name))
+        asyncio.get_running_loop().call_soon(order.append, "loop")
+
+        def work() -> int:
+            storage.add("configmaps", _config_map("a"))
+            return threading.get_ident()
+
+        assert await turns.done_beside(thread, work) != threading.get_ident()
+        assert order == ["a"]
+        storage.add("configmaps", _config_map("b"))
+        await asyncio.sleep(0)
+        assert order == ["a", "b", "loop"]
+
+    _beside(check)
+
+
+def test_long_work_goes_on_beside_the_loop_and_writes_in_it() -> None:
+    async def check(thread: WorkingThread, turns: WritingTurns, storage: Storage) -> None:
+        goes_on, wrote_in = threading.Event(), []
+        storage.follow(lambda _change: wrote_in.append(threading.get_ident()))
+
+        def work() -> None:
+            storage.add("configmaps", _config_map("a"))
+            goes_on.wait(10)
+            storage.add("configmaps", _config_map("b"))
+
+        working = asyncio.ensure_future(turns.done_beside(thread, work))
+        writing = asyncio.ensure_future(turns.free())
+        await asyncio.wait({working, writing}, timeout=0.05)
+        assert (working.done(), writing.done(), len(wrote_in)) == (False, False, 1)
+        goes_on.set()
+        await asyncio.gather(working, writing)
+        assert wrote_in[0] != threading.get_ident() == wrote_in[1]
+
+    _beside(check)
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_what_goes_wrong_beside_the_loop_is_raised_and_ends_the_turn(is_long: bool) -> None:
+    async def check(thread: WorkingThread, turns: WritingTurns, storage: Storage) -> None:
+        def work() -> None:
+            if is_long:
+                threading.Event().wait(0.05)
+            raise LookupError("no")
+
+        for _ in range(2):
+            with pytest.raises(LookupError, match="no"):
+                await turns.done_beside(thread, work)
+        storage.add("configmaps", _config_map("a"))
+
+    _beside(check)
+
+
+def test_work_that_nobody_waits_for_any_more_writes_nothing() -> None:
+    async def check(thread: WorkingThread, turns: WritingTurns, storage: Storage) -> None:
+        goes_on = threading.Event()
+
+        def work() -> None:
+            goes_on.wait(10)
+            try:
+                storage.add("configmaps", _config_map("a"))
+            except Exception:
+                pytest.fail("this is no error of the work")
+
+        working = asyncio.ensure_future(turns.done_beside(thread, work))
+        await asyncio.sleep(0.02)
+        working.cancel()
+        await asyncio.wait({working})
+        assert working.cancelled()
+        goes_on.set()
+        await turns.free()
+        assert storage.count("configmaps") == 0
+
+    _beside(check)
