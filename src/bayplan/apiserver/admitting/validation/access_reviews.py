@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.schema.go_order import in_go_order
@@ -16,7 +17,7 @@ def check_access_review(review: Document, namespace: str, faults: Faults) -> Non
     """Of a review in this namespace, or in none; with the metadata that it came with."""
     spec = review["spec"]
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    shown = None if other is None else {"Path": other.get("path", ""), "Verb": other.get("verb", "")}
+    shown = None if other is None else internal(other, "NonResourceAttributes")
     if admission_release().reviews_need_one_question:
         if (resource is None) == (other is None):
             faults.invalid("spec", shown, _ONE_OF_BOTH)

@@ -15,8 +15,6 @@ from bayplan.model.dns_names import label_faults, subdomain_faults
 
 _PEM: Final = re.compile(rb"-----BEGIN ([A-Z ]+)-----\r?\n")
 _REQUEST: Final = b"CERTIFICATE REQUEST"
-_CONDITIONS: Final = "status.conditions"
-_DECISIONS: Final = ("Approved", "Denied")
 _SECONDS_MIN: Final = 600
 _DOMAIN_MAX: Final = 253
 _SIGNER_MAX: Final = 571
@@ -26,12 +24,16 @@ _USAGES: Final = (
     *("ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime"),
     *("server auth", "signing", "timestamping"),
 )
+_CONDITIONS: Final = "status.conditions"
+_DECISIONS: Final = ("Approved", "Denied")
+#: Conditions that stay once they hold.
+_LASTING: Final = (*_DECISIONS, "Failed")
 
 
 def check_signing_request(request: Document, faults: Faults) -> None:
     spec = request["spec"]
     if not _is_request(spec.get("request")):
-        faults.invalid("spec.request", spec.get("request") or None, "PEM block type must be CERTIFICATE REQUEST")
+        faults.invalid("spec.request", spec.get("request", ""), "PEM block type must be CERTIFICATE REQUEST")
     usages = spec.get("usages") or []
     if not usages:
         faults.required("spec.usages")
@@ -48,39 +50,34 @@ def check_signing_request(request: Document, faults: Faults) -> None:
         faults.invalid("spec.expirationSeconds", seconds, text)
 
 
-def check_signing_status(new: Document, old: Document, faults: Faults) -> None:
-    """Of a write to the status, or of an approval; what was wrong before may stay so."""
-    status, before = new.get("status") or {}, old.get("status") or {}
-    conditions = status.get("conditions") or []
-    known = before.get("conditions") or []
-    for position, condition in enumerate(conditions):
-        _check_condition(condition, conditions[:position], known, faults, position)
-    certificate = status.get("certificate") or ""
-    if certificate != (before.get("certificate") or "") and certificate:
-        fault = _certificate_fault(base64.b64decode(certificate))
-        if fault:
-            faults.invalid("status.certificate", "<certificate data>", fault)
-    for kind in (*_DECISIONS, "Failed"):
-        if _count(conditions, kind) < _count(known, kind):
+def check_request_status(new: Document, old: Document, faults: Faults) -> None:
+    """Of the conditions of a request, which only its approval may decide."""
+    check_request_approval(new, old, faults)
+    for decision in _DECISIONS:
+        if _count(new, decision) > _count(old, decision):
+            faults.forbidden(_CONDITIONS, f'updates may not add a condition of type "{decision}"')
+
+
+def check_request_approval(new: Document, old: Document, faults: Faults) -> None:
+    """Of the conditions of a request, one of which may be its approval."""
+    seen: set[str] = set()
+    for position, condition in enumerate(_conditions(new)):
+        path, kind, holds = f"{_CONDITIONS}[{position}]", condition["type"], condition.get("status")
+        if not kind:
+            faults.required(f"{path}.type")
+        faults.one_of(f"{path}.status", holds, ("True",) if kind in _LASTING else STATUSES)
+        if kind in _DECISIONS and seen & {*_DECISIONS} - {kind}:
+            faults.invalid(_CONDITIONS, kind, "Approved and Denied conditions are mutually exclusive")
+        if kind in seen:
+            faults.duplicate(f"{path}.type", kind)
+        seen.add(kind)
+    certificate, known = ((each.get("status") or {}).get("certificate") or "" for each in (new, old))
+    fault = _certificate_fault(base64.b64decode(certificate)) if certificate != known else ""
+    if fault:
+        faults.invalid("status.certificate", "<certificate data>", fault)
+    for kind in _LASTING:
+        if _count(new, kind) < _count(old, kind):
             faults.forbidden(_CONDITIONS, f'updates may not remove a condition of type "{kind}"')
-
-
-def _check_condition(
-    condition: Document, others: list[Document], known: list[Document], faults: Faults, position: int
-) -> None:
-    path, kind, status = f"{_CONDITIONS}[{position}]", condition.get("type") or "", condition.get("status")
-    if not kind and _count(known, "") == 0:
-        faults.required(f"{path}.type")
-    faults.one_of(f"{path}.status", status, ("True",) if kind in (*_DECISIONS, "Failed") else STATUSES)
-    both = all(_count(known, each) for each in _DECISIONS)
-    if kind in _DECISIONS and not both and any(_count(others, each) for each in _DECISIONS if each != kind):
-        faults.declared.invalid(_CONDITIONS, kind, "Approved and Denied conditions are mutually exclusive")
-    if _count(others, kind) and _count(known, kind) < 2:
-        faults.duplicate(f"{path}.type", kind)
-
-
-def _count(conditions: list[Document], kind: str) -> int:
-    return sum((condition.get("type") or "") == kind for condition in conditions)
 
 
 def _certificate_fault(text: bytes) -> str:
@@ -88,16 +85,15 @@ def _certificate_fault(text: bytes) -> str:
     other = next((kind for kind in kinds if kind != b"CERTIFICATE"), None)
     if other is not None:
         return f'only CERTIFICATE PEM blocks are allowed, found "{other.decode()}"'
-    return "" if kinds else "must contain at least one CERTIFICATE PEM block"
+    return "" if kinds or not text else "must contain at least one CERTIFICATE PEM block"
 
 
-def check_decision(new: Document, old: Document, faults: Faults) -> None:
-    """Of a write to the status, which neither approves nor denies."""
-    check_signing_status(new, old, faults)
-    conditions, known = ((each.get("status") or {}).get("conditions") or [] for each in (new, old))
-    for kind in _DECISIONS:
-        if _count(conditions, kind) > _count(known, kind):
-            faults.forbidden(_CONDITIONS, f'updates may not add a condition of type "{kind}"')
+def _conditions(request: Document) -> list[Document]:
+    return request.get("status", {}).get("conditions") or []
+
+
+def _count(request: Document, kind: str) -> int:
+    return sum(condition["type"] == kind for condition in _conditions(request))
 
 
 def _is_request(text: str | None) -> bool:

@@ -193,6 +193,14 @@ def network_faults(text: str) -> tuple[str, ...]:
     return ("must not have bits set beyond the prefix length",) if masked != ip_address(address) else ()
 
 
+def canonical_network_faults(text: str) -> tuple[str, ...]:
+    """Of a range of addresses in its one way of being written."""
+    faults = network_faults(text)
+    if faults or str(ip_network(text)) == text:
+        return faults
+    return (f'must be in canonical form ("{ip_network(text)}")',)
+
+
 def interface_address_faults(text: str) -> tuple[str, ...]:
     """Of an address with the length of its network's prefix, such as 10.9.8.7/24."""
     if not is_network(text):
@@ -212,7 +220,7 @@ def _is_mapped(address: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def address_faults(text: str) -> tuple[str, ...]:
-    """Of a name that is an IP address in its one way of being written."""
+    """Of an IP address in its one way of being written."""
     # Upstream: IsValidIP in apimachinery/pkg/util/validation/ip.go (v1.36).
     if faults := loose_address_faults(text):
         return faults

@@ -45,6 +45,14 @@ _SOURCES = (
     *("cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk"),
     *("portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"),
 )
+#: What the annotation that mount options once stood in goes with.
+_WITH_MOUNT_OPTIONS = frozenset(
+    {
+        *("gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi", "cinder"),
+        *("cephfs", "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk"),
+    }
+)
+OLD_MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
 #: Where the server misnames them.
 SHOWN_SOURCES = {"gcePersistentDisk": "persistentDisk"}
 # Fields of a volume's spec that say something else than where the data is.
@@ -183,8 +191,11 @@ def _check_basic(raw: str, faults: Faults, path: Path) -> None:
 
 
 def check_volume(volume: Document, faults: Faults) -> None:
-    name = volume["metadata"].get("name", "")
-    check_volume_spec(volume["spec"], faults, "spec", name=name)
+    metadata, spec = volume["metadata"], volume["spec"]
+    check_volume_spec(spec, faults, "spec", name=metadata.get("name", ""))
+    if OLD_MOUNT_OPTIONS in metadata.get("annotations", {}) and not _WITH_MOUNT_OPTIONS & spec.keys():
+        text = "may not specify mount options for this volume type"
+        faults.forbidden(f"metadata.annotations.{OLD_MOUNT_OPTIONS}", text)
 
 
 def check_volume_spec(spec: Document, faults: Faults, path: Path, *, is_inline: bool = False, name: str = "") -> None:
