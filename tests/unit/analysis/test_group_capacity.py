@@ -11,6 +11,7 @@ from bayplan import Cluster
 from bayplan.config.releases import release_named
 from bayplan.model.errors import InvalidObject
 from bayplan.model.groups import PodGroupResourceClaim
+from bayplan.model.kinds import Object
 from bayplan.model.pod import PodResourceClaim
 from bayplan.testing.builders import node, pod, pod_group, priority_class
 
@@ -114,7 +115,7 @@ def with_devices(entry: str, of_group: bool, named: str = "") -> Cluster:
         group.spec.resource_claims = [PodGroupResourceClaim(name="ours", resource_claim_template_name="one")]
     nodes = [node(name).capacity(cpu="8", memory="64Gi", pods=50).obj() for name in "ab"]
     slices = [slice_of(name, *(device(f"d{at}") for at in range(3))) for name in "ab"]
-    claims = [claim_template("one", asks("r")), *([claim_of(named, asks("r"))] if named else [])]
+    claims: list[Object] = [claim_template("one", asks("r")), *([claim_of(named, asks("r"))] if named else [])]
     return Cluster([*nodes, device_class(), *slices, *claims, group, *pods]).under(release_named("1.37"))
 
 
