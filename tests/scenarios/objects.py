@@ -105,7 +105,10 @@ def _pairs(words: Words) -> Iterator[tuple[str, str]]:
 
 
 def _group(name: str, given: dict[str, str]) -> Object:
-    """`min=3`: a gang; `mode=all`: evicted as a whole; `within=rack`: on nodes with one value of that label."""
+    """`min=3`: a gang; `mode=all`: evicted as a whole; `within=rack`: on nodes with one value of that label.
+
+    `preempts=Never`: it does not.
+    """
     gang = GangPolicy(min_count=int(given["min"])) if "min" in given else None
     policy = GroupSchedulingPolicy(gang=gang, basic=EmptyPart() if gang is None else None)
     mode = DisruptionMode(all=EmptyPart()) if given.get("mode") == "all" else None
@@ -114,6 +117,7 @@ def _group(name: str, given: dict[str, str]) -> Object:
         scheduling_policy=policy,
         disruption_mode=mode,
         priority_class_name=given.get("priority", ""),
+        preemption_policy=given.get("preempts"),
         scheduling_constraints=GroupSchedulingConstraints(topology=topology) if topology else None,
     )
     return PodGroup(metadata=ObjectMeta(name=name, namespace=DEFAULT_NAMESPACE), spec=spec)
@@ -196,9 +200,13 @@ def _describe_pod(built: PodBuilder, key: str, value: str) -> None:
             built.image(value)
         case "imagevolume":
             built.volume(Volume(name=value, image=ImageVolumeSource(reference=value)))
+        case "podlevel":
+            built.pod_request(**{rest: value})
         case "spread":
             selecting, _, topology = value.partition("@")
-            built.spread(topology, selecting)
+            topology, *numbers = topology.split(":")  # skew and domains, if they are not 1
+            skew, domains = [*map(int, numbers), 1, 1][:2]
+            built.spread(topology, selecting, max_skew=skew, min_domains=domains if domains > 1 else None)
         case "tolerate":
             built.tolerates(value)
         case "scheduler":
@@ -237,6 +245,8 @@ def _claim(name: str, attributes: Mapping[str, str]) -> Object:
     built = claim(name).storage_class(attributes["class"])
     if "storage" in attributes:
         built.storage(attributes["storage"])
+    if "mode" in attributes:
+        built.modes(attributes["mode"])
     return built.manifest().obj()
 
 
@@ -244,6 +254,8 @@ def _volume(name: str, attributes: Mapping[str, str]) -> Object:
     built = volume(name).set(storage_class_name=attributes["class"])
     if "storage" in attributes:
         built.storage(attributes["storage"])
+    if "mode" in attributes:
+        built.modes(attributes["mode"])
     if "node" in attributes:
         built.node_affinity(f"{HOSTNAME} in ({attributes['node']})")
     return built.manifest().obj()

@@ -17,7 +17,8 @@ that start with `#` are remarks.
     pause volumes                   resume volumes: whether the volume binder does its work
     version 1.37                    a new scheduler, of that Kubernetes version; to begin with it is 1.36
     groups                          the same of 1.37, with pod groups; `groups topology` with those within racks,
-                                    `groups complete` one that wakes whatever may be helped
+                                    `groups complete` one that wakes whatever may be helped, `groups policy` one for
+                                    which each group says whether it preempts
     quorum training 2               changes how many pods a gang takes
     ungroup training                its PodGroup is gone
     restart                         a new scheduler that knows what is stored
@@ -267,7 +268,11 @@ class Scenario:
         self._restart()
 
     def _know_groups(self, *options: str) -> None:
-        gates = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": "topology" in options}
+        gates = {
+            "GenericWorkload": True,
+            "TopologyAwareWorkloadScheduling": "topology" in options,
+            "PodGroupPreemptionPolicy": "policy" in options,
+        }
         configuration = load_configuration(None, gates, release=RELEASES["1.37"], with_groups=True)
         wakeups = Wakeups.COMPLETE if "complete" in options else Wakeups.UPSTREAM
         self._configuration = with_fields(configuration, wakeups=wakeups)

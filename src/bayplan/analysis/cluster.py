@@ -440,7 +440,7 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.moving.consolidate import Wish, consolidate  # noqa: PLC0415
         from bayplan.analysis.answers.moving.defrag import SECONDS  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims, tell)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, tell, with_groups=True)
         return consolidate(asking, Wish(selector, max_nodes, max_moves, SECONDS if seconds is None else seconds))
 
     def plan(
@@ -526,7 +526,7 @@ class Cluster(Shown, ClusterObjects):
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.audit.auditing import audit  # noqa: PLC0415
 
-        asking = Asking.about(self, config, feature_gates, foreign_victims, tell)
+        asking = Asking.about(self, config, feature_gates, foreign_victims, tell, with_groups=True)
         return audit(asking, ignored=ignored, processes=processes)
 
     def upgrade(

@@ -53,13 +53,20 @@ class GroupPlacer:
     """Places groups into a cache."""
 
     def __init__(
-        self, cache: Cache, profiles: Mapping[str, Profile], *, gated: bool, decider: Decider | None = None
+        self,
+        cache: Cache,
+        profiles: Mapping[str, Profile],
+        *,
+        gated: bool,
+        decider: Decider | None = None,
+        leaves_out_strays: bool = False,
     ) -> None:
         """`decider` may know pods of these kinds; it changes nothing but the time that it takes."""
         self._cache = cache
         self._profiles = profiles
         self._tries_gated = gated
         self._decider = decider
+        self._leaves_out_strays = leaves_out_strays
 
     def place(self, key: str, members: list[Member]) -> list[PlacedPod]:
         """What becomes of each member, in the order in which they were placed; those that were not come last."""
@@ -78,7 +85,13 @@ class GroupPlacer:
         victims: tuple[str, ...] = ()
         while waiting:
             attempt = attempt_group(
-                self._cache, self._profiles, group, waiting, decider=self._decider, in_full=self._decider is None
+                self._cache,
+                self._profiles,
+                group,
+                waiting,
+                decider=self._decider,
+                leaves_out_strays=self._leaves_out_strays,
+                in_full=self._decider is None,
             )
             if attempt.bound:
                 placed += self._settle(attempt, victims)

@@ -112,7 +112,7 @@ class Placer:
         self._choose = choose
         self._decider = Decider(profiles, reuse=reuse)
         self._ties = TieRecorder(cache.nodes) if keeps_ties else None
-        self._tries_gated = tries_gated
+        self.tries_gated = tries_gated
         self._overtaken: set[str] = set()  # pods whose nomination was ended by others
         self._waiting: list[PodInfo] = []  # found no place; what was worked out for them serves the next of their shape
 
@@ -138,7 +138,7 @@ class Placer:
         info = info or cache.info(pod)
         if info.key in self._overtaken:
             info.nominated_node_name = ""
-        if not self._tries_gated:
+        if not self.tries_gated:
             admitted = run_pre_enqueue(self._profiles[info.scheduler_name].pre_enqueue, info)
             if admitted is not SUCCESS and not admitted.ok:
                 return PlacedPod(info.key, None, None, message=admitted.message)

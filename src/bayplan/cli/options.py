@@ -39,7 +39,10 @@ _TAKING_FILES = (*_FILE_OPTIONS, "--apply", "--pods")
 _KINDS_NAMED = 6
 #: Commands that decide on pod groups.
 _KNOWING_GROUPS = frozenset(
-    {"capacity", "defrag", "drain", "explain", "exposure", "fix", "place", "plan", "run", "simulate", "up", "whatif"}
+    [
+        *("audit", "capacity", "consolidate", "defrag", "drain", "explain", "exposure", "fix", "place", "plan", "run"),
+        *("simulate", "up", "whatif"),
+    ]
 )
 _COMPOSITE = "CompositePodGroup"
 #: What switches them on.

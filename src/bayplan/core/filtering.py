@@ -21,6 +21,7 @@ from bayplan.core.framework.contract import (
     SKIP,
     FilterPlugin,
     Ready,
+    RecountingPlugin,
     State,
     UnpreparedPlugin,
     WhatIfPlugin,
@@ -149,6 +150,12 @@ class WhatIfWorlds:
 def is_what_if(plugin_class: type) -> bool:
     """What `isinstance(plugin, WhatIfPlugin)` says; asking a protocol each time would take longer than a dry run."""
     return hasattr(plugin_class, "fork") and hasattr(plugin_class, "shift")
+
+
+@cache
+def _recounts(plugin_class: type) -> bool:
+    """What `isinstance(plugin, RecountingPlugin)` says."""
+    return hasattr(plugin_class, "recount")
 
 
 @cache
@@ -303,6 +310,24 @@ def _unprepared_state(plugin: FilterPlugin, pod: PodInfo, view: View) -> State:
     if not _takes_unprepared(type(plugin)):
         return pod
     return cast(UnpreparedPlugin, plugin).unprepared(pod, view)
+
+
+def with_moves(
+    plugins: Sequence[FilterPlugin], states: Sequence[State], view: View, moved: Mapping[int, int], sign: int
+) -> list[State]:
+    """States made when pods had come (+1) to nodes, or left them (-1), as upstream's that have followed each of them.
+
+    `moved`: pod row -> node row.
+    """
+    if not moved:
+        return list(states)
+    pod_rows, node_rows = row_array(list(moved)), row_array(list(moved.values()))
+    return [
+        cast(RecountingPlugin, plugin).recount(state, view, pod_rows, node_rows, sign)
+        if state is not SKIP and _recounts(type(plugin))
+        else state
+        for plugin, state in zip(plugins, states, strict=True)
+    ]
 
 
 def filter_with_nominated(

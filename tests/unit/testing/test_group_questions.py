@@ -53,6 +53,12 @@ def test_a_pod_that_is_being_deleted_is_passed_over() -> None:
     }
 
 
+def test_without_nodes_a_nomination_ends() -> None:
+    pod = make.pod("x").nominated("gone").dict()
+    told = try_pod([pod], "default/x", feature_gates={"GenericWorkload": True}, kubernetes_version="1.37")
+    assert (told["nominated"], told["message"]) == (None, "no nodes available to schedule pods")
+
+
 def test_a_node_whose_victims_cannot_be_told_is_no_candidate_and_nothing_is_said_of_it() -> None:
     """Upstream keeps the error for the case that no other node helps."""
     nodes = [make.node(name).capacity(cpu="1", memory="8Gi", pods=10).dict() for name in ("a", "b")]

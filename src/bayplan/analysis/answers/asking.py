@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.group_placement import GroupPlacer
 from bayplan.analysis.placement import Placer
 from bayplan.analysis.profiles import own_schedulers_of, profile_of
 from bayplan.config.feature_gates import GateSettings
@@ -14,6 +15,7 @@ from bayplan.config.loading import ConfigSource, Configuration, load_configurati
 from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.pod import Pod
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
@@ -71,6 +73,16 @@ class Asking:
     def placer(self, cache: Cache, *, tries_gated: bool = False) -> Placer:
         """Places pods into the cache, and remembers nothing but what makes the next decision fast."""
         return Placer(cache, self.profiles, keeps_ties=False, tries_gated=tries_gated)
+
+    def group_placer(self, cache: Cache, placer: Placer) -> GroupPlacer:
+        """Places pod groups into the cache, beside single pods."""
+        return GroupPlacer(
+            cache,
+            self.profiles,
+            gated=placer.tries_gated,
+            decider=placer.decider,
+            leaves_out_strays=self.configuration.wakeups is Wakeups.COMPLETE,
+        )
 
     def pending(self, text: str, cache: Cache, namespace: str = DEFAULT_NAMESPACE) -> Pod:
         """The pod that a reference means, as if it were pending; see `Cluster.pending_pod`."""

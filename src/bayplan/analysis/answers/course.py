@@ -21,7 +21,6 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.budget_ledger import BudgetLedger
 from bayplan.analysis.answers.replacements import Replacements, comes_back
 from bayplan.analysis.device_claims import templates_among, with_claims_made
-from bayplan.analysis.group_placement import GroupPlacer
 from bayplan.analysis.placement import PlacedPod, Placer
 from bayplan.analysis.references import POD
 from bayplan.config.registry import queue_order
@@ -99,7 +98,7 @@ class Course:
 
     def __init__(self, asking: Asking, cache: Cache | None = None, placer: Placer | None = None) -> None:
         """`cache` is one of the cluster, with a `placer` for it; they are made if they are not given."""
-        cluster = asking.cluster
+        cluster, self._asking = asking.cluster, asking
         self.cache = cache or asking.cache()
         self.budgets = BudgetLedger(self.cache)
         self.pods = {key: pod for key, pod in cluster.pods.items() if _runs(pod)}
@@ -211,7 +210,7 @@ class Course:
     def _placed(self) -> Iterator[PlacedPod]:
         """What becomes of each pod that waits; pods of a group come together, when the first has its turn."""
         groups = self._waiting_groups()
-        together = GroupPlacer(self.cache, self._profiles, gated=False, decider=self._placer.decider)
+        together = self._asking.group_placer(self.cache, self._placer)
         grouped = {member.key: name for name, members in groups.items() for member in members}
         for key in self._in_order(groups):
             name = grouped.get(key)

@@ -93,13 +93,21 @@ def _column_means(matrix: Matrix) -> Matrix:
 
 
 def _levels(values: Sequence[Label]) -> list[tuple[str, list[int]]]:
-    """Rows by value, in the order of the values; many different numbers are put into bins of about equal size."""
+    """Rows by value, numbers in order and others as they come; many different numbers are put into a few bins."""
     distinct = list(dict.fromkeys(values))
-    if len(distinct) <= _VALUES_MAX or not all(isinstance(value, int | float) for value in distinct):
+    numbers = [value for value in distinct if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) < len(distinct):
         return [(str(value), [row for row, each in enumerate(values) if each == value]) for value in distinct]
-    numbers = np.array(values, dtype=np.float64)
-    groups = np.array_split(np.argsort(numbers, kind="stable"), _BINS)
-    return [(f"{numbers[rows[0]]:g} to {numbers[rows[-1]]:g}", [int(row) for row in rows]) for rows in groups]
+    bins = np.array_split(sorted(numbers), min(len(numbers), _BINS if len(numbers) > _VALUES_MAX else _VALUES_MAX))
+    column = np.array(values, dtype=np.float64)
+    return [
+        (_range_text(each[0], each[-1]), np.flatnonzero((each[0] <= column) & (column <= each[-1])).tolist())
+        for each in bins
+    ]
+
+
+def _range_text(low: float, high: float) -> str:
+    return f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
 
 
 # ---------------------------------------------------------------- resampling

@@ -3,9 +3,10 @@
 `internal` takes a part and the name of its type and gives it under Go's names, with every field there is.
 `difference` compares two parts in that form, as the refusals of changes end with it. `internal_forms.txt` lists the
 types: a line for each field with Go's name, the name in documents, and the type. In front of a type: `*` may be
-absent, `[]` list, `{}` map. `^` in front of a name: the field is the parent's in documents; `~` instead of Go's name:
-metadata, whose fields are among the type's own. Only types that refusals print are there; `internal_forms_1.37.txt` has
-those that differ from that version on, if there is such a file.
+absent, `[]` list, `{}` map. `raw` is shown under its names in documents, with sorted keys, and `verbatim` just as it
+was sent. `^` in front of a name: the field is the parent's in documents; `~` instead of Go's name: metadata, whose
+fields are among the type's own. Only types that refusals print are there; `internal_forms_1.37.txt` has those that
+differ from that version on, if there is such a file.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 from bayplan.apiserver.admitting.documents import Document, is_emptied
 from bayplan.apiserver.admitting.validation.faults import shown_selector
+from bayplan.apiserver.schema.go_order import in_go_order
 from bayplan.apiserver.schema.messages import message
 from bayplan.apiserver.schema.versions import cached_by_version, later_than_first, served_version
 
@@ -35,9 +37,7 @@ def internal(part: Document, type_name: str, parent: Document | None = None) -> 
     for field in _fields(type_name):
         if field.go_name == "~":
             metadata = part.get("metadata", {})
-            made.update(
-                (name, _raw(metadata[name])) for name in message("meta.v1.ObjectMeta").fields if name in metadata
-            )
+            made.update(in_go_order(metadata, message("meta.v1.ObjectMeta")))
         else:
             owner, name = (parent or {}) if field.name.startswith("^") else part, field.name.removeprefix("^")
             value = owner.get(name)
@@ -58,6 +58,8 @@ def _value(value: Any, kind: str, parent: Document) -> Any:
         return _ZEROS[kind] if value is None else value
     if kind == "raw":
         return _raw(value)
+    if kind == "verbatim":
+        return value
     if kind.startswith("JSONSchemaPropsOr"):
         return internal(_wrapped(value), kind)
     return internal(value or {}, kind, parent)

@@ -49,7 +49,7 @@ def _amounts(container: Document, which: str) -> dict[str, RawQuantity]:
 def qos_class(spec: Document) -> str:
     """Guaranteed, Burstable or BestEffort."""
     # Upstream: pkg/apis/core/v1/helper/qos/qos.go ComputePodQOS (v1.36).
-    resources = [spec["resources"]] if spec.get("resources") else [*_of_containers(spec)]
+    resources = [spec["resources"]] if "resources" in spec else [*_of_containers(spec)]
     asked = [*_counted(resources, "requests")]
     limited = [*_counted(resources, "limits")]
     if not asked and not limited:

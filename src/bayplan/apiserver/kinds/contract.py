@@ -77,6 +77,8 @@ class Kind:
     """Keeps more of the old document than its status in the new one."""
     on_status: Callable[[Document, Document, int], None] | None = None
     """Keeps parts of the old document in one whose status is written."""
+    permit: Callable[[Document, ClusterView], list[StatusCause]] | None = None
+    """Faults of a new document that depend on other objects; they come before all others."""
     check: Check | None = None
     check_update: Comparison | None = None
     """Replaces `check` on a change; without one, a change is checked as a creation is."""
@@ -86,6 +88,8 @@ class Kind:
     """What is checked on a change, in order; usually metadata, `check_update` or else `check`, and `immutable`."""
     subresources: Mapping[str, Comparison] = field(default_factory=dict)
     """Checks of writes to subresources, by name."""
+    warn_beforehand: Warnings | None = None
+    """Asked about new documents, valid or not, before `on_create` completes them."""
     warn: Warnings | None = None
     """Asked about valid documents on a write to the object itself."""
     allocate: Callable[[Document, Document | None, ClusterView], list[StatusCause]] | None = None

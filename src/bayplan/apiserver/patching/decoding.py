@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from bayplan.apiserver.patching.go_values import go_text, json_kind
 from bayplan.apiserver.patching.lazy_json import escaped_for_html
+from bayplan.apiserver.schema.go_order import in_go_order
 from bayplan.apiserver.schema.go_times import time_fault
 from bayplan.apiserver.schema.messages import Field, Message, message
 from bayplan.apiserver.schema.type_faults import INT_BITS, base64_fault
@@ -75,6 +76,8 @@ def _single(value: Any, field: Field) -> Any:
         _check_quantity(value)
     elif field.type in ("Time", "MicroTime"):
         _check_time(value, micro=field.type == "MicroTime")
+    elif field.type in ("RawExtension", "JSON"):
+        return in_go_order(value, None)
     elif field.type == "IntOrString":
         _check_int_or_string(value)
     return value
@@ -144,36 +147,4 @@ def _go_kind(value: Any) -> str:
 
 def encoded(document: _Object, kind: Message | None) -> str:
     """The document as Go writes its type: fields in the order of the type, keys of maps sorted."""
-    return escaped_for_html(json.dumps(_in_order(document, kind), ensure_ascii=False, separators=(",", ":")))
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
-
-
-def _in_order(value: Any, kind: Message | None) -> Any:
-    """The value with its fields in the order of their type, and keys of maps sorted."""
-    if isinstance(value, list):
-        return [_in_order(item, kind) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if kind is None:
-        return _sorted(value)
-    made = {}
-    for name, field in _fields(kind).items():
-        if name in value:
-            below = message(field.type) if field.is_message else None
-            item = value[name]
-            if field.container == "map" and isinstance(item, dict):
-                made[name] = {key: _in_order(item[key], below) for key in sorted(item)}
-            else:
-                made[name] = _in_order(item, below)
-    return made
-
-
-def _fields(kind: Message) -> dict[str, Field]:
-    """Fields in Go's order: an object inside of another begins with its kind, and then its version."""
-    own = [name for name in ("kind", "apiVersion") if name in kind.fields and not kind.fields[name].number]
-    return {name: kind.fields[name] for name in (*own, *kind.fields)}
+    return escaped_for_html(json.dumps(in_go_order(document, kind), ensure_ascii=False, separators=(",", ":")))

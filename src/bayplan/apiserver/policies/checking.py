@@ -204,6 +204,8 @@ def check_validating_binding(binding: Document, faults: Faults) -> None:
     for position, action in enumerate(actions):
         if action not in _ACTIONS:
             faults.unsupported(f"{path}[{position}]", action, _ACTIONS)
+        if action in actions[:position]:
+            faults.duplicate(f"{path}[{position}]", action)
     if "Deny" in actions and "Warn" in actions:
         text = (
             "must not contain both Deny and Warn (repeating the same validation failure information in the API "

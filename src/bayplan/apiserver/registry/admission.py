@@ -74,9 +74,11 @@ def admit_create(
 
     made = complete(own(drop_repeated_owners(with_defaults(resource, document), options.warnings)))
     made = gate.mutated(made, lambda changed: complete(with_defaults(resource, changed)))
+    if kind.warn_beforehand is not None:
+        options.warnings.extend(kind.warn_beforehand(made, None))
     prepare_create(resource, made, now)
     _allocate(kind, resource, made, None, cluster)
-    _refuse(resource, made, _faults_of_new(kind, resource, made).settled())
+    _refuse(resource, made, _faults_of_new(kind, resource, made, cluster).settled())
     if kind.warn is not None:
         options.warnings.extend(kind.warn(made, None))
     if kind.without_effect and not options.dry_run:
@@ -151,9 +153,11 @@ def with_defaults(resource: Resource, document: Document) -> Document:
         ) from None
 
 
-def _faults_of_new(kind: Kind, resource: Resource, document: Document) -> Faults:
+def _faults_of_new(kind: Kind, resource: Resource, document: Document, cluster: ClusterView) -> Faults:
     """Everything that is wrong with a new document."""
     faults = Faults()
+    if kind.permit is not None:
+        faults += kind.permit(document, cluster)
     _check_metadata(kind, document["metadata"], faults, namespaced=resource.namespaced)
     if kind.check is not None:
         kind.check(document, faults)

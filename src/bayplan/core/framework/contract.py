@@ -123,6 +123,16 @@ class WhatIfPlugin(Protocol):
         """
 
 
+@runtime_checkable
+class RecountingPlugin(Protocol):
+    """A filter plugin that counts pods, and follows some that it would not count (upstream's AddPod, RemovePod)."""
+
+    name: ClassVar[str]
+
+    def recount(self, state: State, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> State:
+        """The state, made of a view in which the pods have come (+1) or gone (-1), as if it had followed them."""
+
+
 class Found(Protocol):
     """Nodes that a pod would fit on if certain pods left them."""
 

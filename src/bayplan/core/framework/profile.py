@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
@@ -107,6 +107,12 @@ class Profile:
     @cached_property
     def normalizers(self) -> dict[str, NormalizePlugin]:
         return {plugin.name: plugin for plugin in self.score if isinstance(plugin, NormalizePlugin)}
+
+    @cached_property
+    def in_group_trials(self) -> Profile:
+        """The profile by which a group is placed when all that it may preempt is gone."""
+        score = tuple(each for each in self.score if not getattr(each, "is_silent_in_group_trials", False))
+        return replace(self, score=score)
 
     @cached_property
     def local_filters(self) -> tuple[FilterPlugin, ...]:

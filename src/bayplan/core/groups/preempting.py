@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from bayplan.core.actions import Action
 from bayplan.core.cache import Cache
 from bayplan.core.columns import row_array
-from bayplan.core.filtering import filter_states, filter_with_nominated, run_pre_filters
+from bayplan.core.filtering import filter_states, filter_with_nominated, run_pre_filters, with_moves
 from bayplan.core.framework.contract import SKIP, Reads
 from bayplan.core.framework.verdict import Code, CycleError, Status, unresolvable, unschedulable
 from bayplan.core.groups.member import Tried
@@ -86,7 +86,8 @@ def _find_victims(stage: GroupStage, view: View, units: Sequence[Unit]) -> Group
         nodes = {row: int(view.pods.node_rows[row]) for unit in potential for row in unit.pod_rows}
         for row in nodes:
             cache.remove_row(row)
-        stage = replace(stage, decider=None)  # it is to be known which plugins skip
+        # It is to be known which plugins skip.
+        stage = replace(stage, decider=None, profile=stage.profile.in_group_trials)
         trial = find_placement(stage)
         found = GroupPreemption(Status(trial.placed.status.code, (trial.placed.status.message,)), trial=trial)
         if not trial.placed.status.ok:
@@ -136,6 +137,7 @@ class _Reprieve:
         self._stage = stage
         self._assigned = assigned
         self._nodes = nodes  # pod row -> the node it was taken from
+        self._back: dict[int, int] = {}  # the same, of those that are there again
         #: Node -> the members that go there, in their order; None if other nodes matter to them as well.
         self._by_node: dict[int, list[Tried]] | None = None
         if _mind_their_own_nodes(stage, assigned):
@@ -147,10 +149,12 @@ class _Reprieve:
         """Whether the unit can be put back; if so it is."""
         cache = self._stage.cache
         for row in unit.pod_rows:
+            self._back[row] = self._nodes[row]
             cache.bring_back(row, self._nodes[row])
         if self._all_fit(cache, self._concerned(unit)):
             return True
         for row in unit.pod_rows:
+            del self._back[row]
             cache.remove_row(row)
         return False
 
@@ -177,10 +181,9 @@ class _Reprieve:
         pre = run_pre_filters(profile, pod, view)
         if not pre.status.ok:
             return False
-        states = pre.states | dict.fromkeys(tried.skipped, SKIP)
-        verdicts = filter_with_nominated(
-            profile.filter, filter_states(profile, pod, view, states), pod, view, row_array([tried.row])
-        )
+        states = filter_states(profile, pod, view, pre.states | dict.fromkeys(tried.skipped, SKIP))
+        states = with_moves(profile.filter, states, view, self._back, +1)
+        verdicts = filter_with_nominated(profile.filter, states, pod, view, row_array([tried.row]))
         return bool(verdicts.passed[0])
 
 

@@ -48,7 +48,8 @@ def attempt_pod(cache: Cache, profile: Profile, member: Member) -> PodAttempt:
     if tried.filtered is not None:
         outcome.rejectors = tried.filtered.rejectors(view)
     result = tried.post_filter
-    if result is None:
+    if result is None:  # there are no nodes
+        outcome.nominated = ""
         return PodAttempt(outcome)
     found = result.found if isinstance(result.found, UnitsFound) else None
     return _with_victims(cache, PodAttempt(outcome, found), result)

@@ -37,6 +37,8 @@ class ImageLocality:
     score_reads: ClassVar[Reads] = Reads.NODE
     sign_pod = staticmethod(sign_constraints)
     other_nodes: ClassVar[OtherNodes] = OtherNodes.IMAGES
+    #: Upstream copies nodes twice there, and the second copy has lost how many nodes hold an image.
+    is_silent_in_group_trials: ClassVar[bool] = True
 
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
         images = {} if view.bare else held_images(state, view.nodes)

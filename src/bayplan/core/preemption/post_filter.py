@@ -52,6 +52,7 @@ class PostFilterResult:
     found: Found | None = None  # None when no plugin looked for nodes, or none may
     actions: tuple[Action, ...] = ()  # that plugins ask for, whatever becomes of the pod
     refused_by_extenders: bool = False  # they left no candidate
+    asked_nobody: bool = False  # the profile has no PostFilter plugins
 
     @property
     def message(self) -> str:
@@ -69,7 +70,9 @@ class PostFilterResult:
 
     @property
     def keeps_nomination(self) -> bool:
-        """Where nobody looked for candidates, or had no say, nothing is known against an earlier nomination."""
+        """Where nobody of those asked looked for candidates, or had a say, nothing is known against an earlier one."""
+        if self.asked_nobody:
+            return False
         return self.found is None or self.status.code is Code.ERROR or self.refused_by_extenders
 
 
@@ -78,7 +81,7 @@ def run_post_filters(
 ) -> PostFilterResult:
     """Ask the PostFilter plugins in order until one succeeds or fails for good."""
     search = search or partial(search_by_dry_run, profile.preemption)
-    result = PostFilterResult()
+    result = PostFilterResult(asked_nobody=not profile.post_filter)
     failure = FailedAttempt(profile, pod, view, filtered, search, result)
     reasons: list[str] = []
     for plugin in profile.post_filter:

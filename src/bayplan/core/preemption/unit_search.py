@@ -7,7 +7,7 @@ pods of its victims, wherever they are. Upstream: plugins/defaultpreemption (v1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.filtering import PASSED, Filtered, filter_states, filter_with_nominated, run_pre_filters
+from bayplan.core.filtering import PASSED, Filtered, filter_states, filter_with_nominated, run_pre_filters, with_moves
 from bayplan.core.framework.contract import SKIP
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status
@@ -136,17 +136,19 @@ class UnitSearch:
         reprieves: list[PutBack] = []
         with cache.trial():
             places = {row: int(view.pods.node_rows[row]) for unit in potential for row in unit.pod_rows}
+            gone = dict(places)
             for row in places:
                 cache.remove_row(row)
-            status = self._verdict(pod, filtered, node_row)
+            status = self._verdict(pod, filtered, node_row, gone)
             if not status.ok:
                 return status
             for unit in spared:
                 for row in unit.pod_rows:
-                    cache.bring_back(row, places[row])
-                reprieves.append(PutBack(unit, self._verdict(pod, filtered, node_row)))
+                    cache.bring_back(row, gone.pop(row))
+                reprieves.append(PutBack(unit, self._verdict(pod, filtered, node_row, gone)))
                 if not reprieves[-1].status.ok:
                     for row in unit.pod_rows:
+                        gone[row] = places[row]
                         cache.remove_row(row)
         victims = [each.unit for each in reprieves if not each.status.ok]
         if not victims:
@@ -155,12 +157,16 @@ class UnitSearch:
             victims = sorted_like_go(victims, lambda one, other: one.importance < other.importance)
         return UnitsOnNode(victims, reprieves, broken)
 
-    def _verdict(self, pod: PodInfo, filtered: Filtered, node_row: int) -> Status:
-        """What the filters say of the node in the trial. Who had nothing to do before has nothing to do now."""
+    def _verdict(self, pod: PodInfo, filtered: Filtered, node_row: int, gone: Mapping[int, int]) -> Status:
+        """What the filters say of the node in the trial, where pods are gone from nodes.
+
+        Who had nothing to do before has nothing to do now.
+        """
         view, profile = self._cache.view(), self._profile
         pre = run_pre_filters(profile, pod, view)
         skipped = [name for name, state in filtered.pre.states.items() if state is SKIP]
         states = filter_states(profile, pod, view, pre.states | dict.fromkeys(skipped, SKIP))
+        states = with_moves(profile.filter, states, view, gone, -1)
         found = filter_with_nominated(profile.filter, states, pod, view, row_array([node_row]))
         position, code = found.rejected_by.item(0), found.codes.item(0)
         if position == PASSED:

@@ -12,6 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from bayplan.analysis.simulation.results.run_format import Run
+from bayplan.analysis.sweeping.design import MORE
 from bayplan.analysis.sweeping.statistics import pareto_front
 from bayplan.analysis.sweeping.summary_format import Effect, SweepSummary
 from bayplan.report.answers.html import element
@@ -36,8 +37,8 @@ def sweep_page(summary: SweepSummary, worst: Run | None = None) -> str:
             tag("p", head.text, class_="answer"),
             (element(remark) for remark in parts.remarks(summary)),
         ),
-        _section("Figures of each point", _figures(summary)),
         joined(map(element, parts.front_parts(summary))),
+        _section("Figures of each point", _figures(summary)),
         _section("Response of each figure to each axis", _curves(summary.effects)),
         _section("How long pods waited", wait_figures(summary)),
         _section("Two figures against each other", _trade_off(summary)),
@@ -81,10 +82,11 @@ def _curve(effect: Effect) -> Markup:
 
 
 def _trade_off(summary: SweepSummary) -> Markup:
-    """The first two figures; points that no other beats in both are on the Pareto front."""
-    if len(summary.measures) < 2 or len(summary.points) < 3:
+    """The first two figures, those sought first; points that no other beats in both are on the Pareto front."""
+    figures = [*dict.fromkeys((*parts.figures_sought(summary), *summary.measures))]
+    if len(figures) < 2 or len(summary.points) < 3:
         return NOTHING
-    first, second = summary.measures[:2]
+    first, second = figures[:2]
     found = [
         (point, point.figures[first], point.figures[second])
         for point in summary.points
@@ -92,9 +94,10 @@ def _trade_off(summary: SweepSummary) -> Markup:
     ]
     if len({one.mean for _, one, _ in found}) < 2:
         return NOTHING
-    costs = np.array([[one.mean, other.mean] for _, one, other in found])
-    low, high = costs[:, 0].min(), costs[:, 0].max()
-    front = set(pareto_front(costs))
+    means = np.array([[one.mean, other.mean] for _, one, other in found])
+    low, high = means[:, 0].min(), means[:, 0].max()
+    more_is_better = [f"{MORE}{name}" in summary.objectives for name in (first, second)]
+    front = set(pareto_front(np.where(more_is_better, -means, means)))
     marks = []
     for place, (point, one, other) in enumerate(found):
         said = f"{first} {parts.estimate_text(first, one)}, {second} {parts.estimate_text(second, other)}"
@@ -102,7 +105,10 @@ def _trade_off(summary: SweepSummary) -> Markup:
         x = 0.03 + 0.94 * (one.mean - low) / (high - low)
         marks.append(Mark(float(x), other.mean, other.low, other.high, title, "r2" if place in front else "r0"))
     ticks = [(0.03, parts.number_text(first, float(low))), (0.97, parts.number_text(first, float(high)))]
-    front_said = "Orange: no other point has less of both (the Pareto front, where less is better)."
+    wanted = [
+        f"{'more' if more else 'less'} of {name}" for more, name in zip(more_is_better, (first, second), strict=True)
+    ]
+    front_said = f"Orange: no other point has {' and '.join(wanted)} (the Pareto front)."
     return joined(
         tag("p", front_said),
         response_figure(f"{second} over {first}", marks, ticks, lambda value: parts.number_text(second, value)),

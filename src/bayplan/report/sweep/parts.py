@@ -18,6 +18,7 @@ _FAILURES = 10
 _MEASURES = 4
 #: Half a millisecond: less is shown as nothing.
 _SHORTEST_S = 0.0005
+_PENDING = "pods.pending"
 _SEEDS_MIN = 6  # with fewer, no test can tell a difference from chance
 
 
@@ -25,11 +26,11 @@ def sweep_parts(summary: SweepSummary) -> Iterator[Part]:
     """The answer comes first."""
     yield headline(summary)
     yield from remarks(summary)
+    yield from front_parts(summary)
     yield Heading(f"Mean over seeds with {summary.confidence:.0%} interval, and difference to {baseline_name(summary)}")
     yield figure_table(summary, _POINTS)
     if len(summary.points) > _POINTS:
         yield Sentence(f"and {len(summary.points) - _POINTS:,} more points; -o json shows all.", Tone.FAINT)
-    yield from front_parts(summary)
     if summary.effects:
         yield Heading("What each axis does, averaged over all others")
         yield effect_table(summary.effects)
@@ -135,16 +136,30 @@ def front_parts(summary: SweepSummary) -> Iterator[Part]:
     """What a search has found."""
     if not summary.front:
         return
+    found = [summary.points[place] for place in summary.front]
     several = len(summary.objectives) > 1
     yield Heading("Points that no other beats in all objectives" if several else "The best point")
+    figures, columns = figures_sought(summary), [*summary.objectives]
+    if _leaves_pods_waiting(figures, found):
+        said = "Some pods never got a node, and count in no waiting figure: make pods.pending an objective, too."
+        yield Sentence(said, Tone.WARN)
+        figures.append(_PENDING)
+        columns.append(_PENDING)
     rows = [
-        [point_name(summary, point), *(_texts(name, point.figures.get(name))[0] for name in _figures_of(summary))]
-        for point in (summary.points[place] for place in summary.front)
+        [point_name(summary, point), *(_texts(name, point.figures.get(name))[0] for name in figures)] for point in found
     ]
-    yield Table(("point", *summary.objectives), rows, frozenset(summary.objectives), frozenset({"point"}))
+    yield Table(("point", *columns), rows, frozenset(columns), frozenset({"point"}))
 
 
-def _figures_of(summary: SweepSummary) -> list[str]:
+def _leaves_pods_waiting(figures: Sequence[str], found: Sequence[PointSummary]) -> bool:
+    """Whether the points may be best only because pods that wait forever are not counted."""
+    if _PENDING in figures or not any(name.startswith("waiting.") for name in figures):
+        return False
+    return any(_PENDING in point.figures and point.figures[_PENDING].mean > 0 for point in found)
+
+
+def figures_sought(summary: SweepSummary) -> list[str]:
+    """The objectives of a search, whichever way they are to go."""
     return [objective.removeprefix(MORE) for objective in summary.objectives]
 
 

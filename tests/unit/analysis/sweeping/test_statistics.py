@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,22 @@ def test_many_numbers_are_put_into_bins() -> None:
     assert found is not None
     assert [level.value for level in found.levels] == ["0 to 9", "10 to 19", "20 to 29", "30 to 39", "40 to 49"]
     assert effect("a", "m", [1, 1], np.zeros((2, 2))) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "levels"),
+    [
+        ([10, 1, 5], ["1", "5", "10"]),
+        ([0.5, 2], ["0.5", "2"]),
+        (["default", "b.yaml", "a.yaml"], ["default", "b.yaml", "a.yaml"]),
+        ([True, False], ["True", "False"]),
+        ([*range(1, 8), 9, 11, *[1] * 9], ["1 to 2", "3 to 4", "5 to 6", "7 to 9", "11"]),
+    ],
+)
+def test_levels_of_numbers_are_in_order_and_each_number_is_in_one(values: list[Any], levels: list[str]) -> None:
+    found = effect("a", "m", values, np.arange(float(len(values)))[:, np.newaxis])
+    assert found is not None
+    assert [level.value for level in found.levels] == levels
 
 
 def test_nobody_on_the_front_is_beaten() -> None:

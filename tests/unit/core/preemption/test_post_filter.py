@@ -61,6 +61,13 @@ def test_policy_never() -> None:
     assert done.selected == []
 
 
+def test_a_nomination_outlives_those_who_do_not_look_but_not_a_profile_that_asks_nobody() -> None:
+    crowd: list[Any] = [node("n"), on("n", priority=200)]
+    assert tried(wanting().nominated("n").never_preempts(), *crowd).result.keeps_nomination
+    assert tried(wanting().nominated("n"), *crowd, profile=asking("DynamicResources")).result.keeps_nomination
+    assert not tried(wanting().nominated("n"), *crowd, profile=asking()).result.keeps_nomination
+
+
 def test_victims_still_leaving() -> None:
     gone = on("n").terminating().condition("DisruptionTarget", "True", "PreemptionByScheduler")
     done = tried(wanting().nominated("n"), node("n"), gone)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 
+import pytest
 from tests.unit.analysis.sweeping.stories import MOST, story_cluster, urgent
 
 import bayplan
@@ -27,6 +29,18 @@ def test_two_axes_have_curves_a_trade_off_and_a_map() -> None:
         assert f"<h2>{title}</h2>" in page, title
     assert "nodeHours by nodes.4cpu,8Gi" in page
     assert "<h2>Failed runs</h2>" not in page
+
+
+@pytest.mark.skipif(importlib.util.find_spec("optuna") is None, reason="Optuna is not installed (bayplan[optuna])")
+def test_a_search_shows_what_it_found_first_and_draws_what_it_sought() -> None:
+    axes = {"seed": [1], "nodes.4cpu,8Gi": {"from": 0, "to": 3}}
+    sample = {"search": 6, "objectives": ["nodeHours", "max pods.placed"]}
+    result = bayplan.sweep(story_cluster(), axes, timeline=urgent(), until="5m", processes=1, sample=sample)
+    page = sweep_page(result.summary)
+    assert page.index("Points that no other beats in all objectives") < page.index("Figures of each point")
+    assert "Orange: no other point has less of nodeHours and more of pods.placed (the Pareto front)." in page
+    drawing = page.partition("<b>pods.placed over nodeHours</b>")[2].partition("</figure>")[0]
+    assert drawing.count('class="quantile r2"') == len(result.summary.front)
 
 
 def test_seeds_alone_have_figures_only() -> None:

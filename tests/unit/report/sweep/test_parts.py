@@ -82,3 +82,33 @@ def test_failures_are_listed_with_their_seeds_and_cut() -> None:
 )
 def test_numbers_are_in_the_unit_of_their_figure(measure: str, value: float, text: str) -> None:
     assert number_text(measure, value) == text
+
+
+def found(pending: float, *objectives: str) -> str:
+    """What a search is said to have found, if so many pods still wait at its best point."""
+    best = point(2, 5)
+    best.figures["pods.pending"] = Estimate(pending, pending, pending, 6)
+    points = [point(1, 10), best]
+    summary = SweepSummary(
+        AXES, list(range(6)), 12, 0, 0, 0.95, 0, ["pods.pending"], points, [], [], [*objectives], front=[1]
+    )
+    text = markdown("sweep", sweep_parts(summary))
+    return text[: text.index("Mean over seeds")]
+
+
+def test_what_a_search_has_found_comes_first() -> None:
+    text = found(0, "waiting.high.p99")
+    assert "The best point" in text
+    assert "| A weight 2, x p | 5 s |" in text
+    assert "never got a node" not in text
+
+
+def test_a_search_that_leaves_pods_waiting_says_so() -> None:
+    text = found(3, "waiting.high.p99")
+    assert "Some pods never got a node, and count in no waiting figure" in text
+    assert "| A weight 2, x p | 5 s | 3 |" in text
+
+
+@pytest.mark.parametrize("objectives", [["nodeHours"], ["waiting.high.p99", "pods.pending"]])
+def test_pods_left_waiting_are_no_surprise_where_nothing_hides_them(objectives: list[str]) -> None:
+    assert "never got a node" not in found(3, *objectives)

@@ -40,6 +40,8 @@ class CertainFits:
         """Whether it is worth asking: none of the pods matters to a later one beyond the node that it gets."""
         if not self._is_known or not self._has_own_hostnames:
             return False
+        if self._cache.gates.generic_workload and any(pod.group for pod in pods):
+            return False  # they go together
         if any(_has_claims_of_its_own(pod) or not self._may_enter(pod) for pod in pods):
             return False
         earlier: dict[int, PodShape] = {}

@@ -12,6 +12,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns import BoolArray, RowArray
 from bayplan.core.columns.resources import CPU, CPU_NAME, MEMORY, MEMORY_NAME
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.preemption.units import unit_priority
 from bayplan.core.queue.pre_enqueue import run_pre_enqueue
 from bayplan.core.reuse.node_board import NothingToReuse, node_board_for
 
@@ -24,8 +25,8 @@ class CertainMisfits:
         self._cache = cache
         # Which filters there are is not known of other profiles; pods that are nominated may lose their node here.
         self._is_known = asking.has_default_profiles and not cache.nominated
-        rows = list(cache.pods.rows_by_key.values())
-        self._lowest = min(cache.pods.priorities[rows].tolist(), default=None)
+        view = cache.view()
+        self._lowest = min((unit_priority(view, row) for row in cache.pods.rows_by_key.values()), default=None)
         self._allowed: dict[int, BoolArray | None] = {}  # by constraints: (nodes,); None: not known
         #: By constraints and requests: when nodes were looked at, and rows.
         self._roomy: dict[tuple[int, int], tuple[tuple[int, int], RowArray]] = {}
@@ -34,6 +35,8 @@ class CertainMisfits:
         """Whether no node takes the pod, nor would if that one were gone. No claim is made for the pod."""
         if not self._is_known or self._lowest is None or pod.priority > self._lowest:
             return False
+        if pod.group and self._cache.gates.generic_workload:
+            return False  # it goes with its group
         if pod.claims is not None or not run_pre_enqueue(self._profiles[pod.scheduler_name].pre_enqueue, pod).ok:
             return False
         roomy = self._roomy_rows(pod)

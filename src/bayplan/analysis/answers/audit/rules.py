@@ -154,6 +154,16 @@ RULES: dict[str, AuditRule] = {
         "A PodGroup that goes as a whole has pods on a node and on one that does not exist: no pod group can preempt.",
         "Delete the pod, or use `wakeups: complete` in bayplan's configuration, which leaves out such groups.",
     ),
+    "group-never-fits": AuditRule(
+        Level.ERROR,
+        "The nodes could not run enough pods of a PodGroup together, even if the cluster were empty.",
+        "Lower minCount or requests, relax the constraints of group and pods, or add nodes.",
+    ),
+    "groups-deadlocked": AuditRule(
+        Level.ERROR,
+        "Pod groups wait for each other: each has pods on nodes that hold what the next one lacks.",
+        "Delete the pods that one of them has, so that the others can go on, or add nodes.",
+    ),
     "preemption-loop": AuditRule(
         Level.ERROR,
         "Two workloads would evict each other.",

@@ -2,8 +2,9 @@
 
 A solver picks nodes whose pods have room on the others, by resources; in a huge cluster those with the fewest pods are
 picked. They are drained one after another with real decisions, all of them cordoned first. A node whose pods do not get
-another node, or that a budget blocks, is left out, and nodes beyond the first choice are tried while there is time. The
-answer says how many nodes could be given back at most. What happens when the next node fails is not looked at.
+another node, that a budget blocks, or whose pods a pod group cannot spare, is left out, and nodes beyond the first
+choice are tried while there is time. The answer says how many nodes could be given back at most. What happens when the
+next node fails is not looked at.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.drain import Draining, drain_in, nodes_named
 from bayplan.analysis.answers.moving.defrag import SECONDS
+from bayplan.analysis.answers.moving.quorums import Quorums
 from bayplan.analysis.answers.moving.room import VARIABLES_MAX
 from bayplan.analysis.answers.moving.stock import Fixed, Lot, PodKind, Stock, take_stock
 from bayplan.analysis.answers.stage import Stage
@@ -94,11 +96,12 @@ def consolidate(asking: Asking, wish: Wish) -> Consolidation:
     stage = Stage(asking)
     with stage.course() as course:
         course.settle()
-        stock = take_stock(asking, course)
+        quorums = Quorums(course)
+        stock = take_stock(asking, course, quorums=quorums)
     obstacles = _obstacles(asking, stock)
     rows = [row for row, name in enumerate(stock.names) if stock.alive[row] and name in names]
     free_to_go = [row for row in rows if stock.names[row] not in obstacles]
-    search = _Search(stage, stock, free_to_go, wish)
+    search = _Search(stage, stock, quorums, free_to_go, wish)
     draining = search.best()
     given_back = [node.node for node in draining.nodes]
     kept = Counter(obstacles[stock.names[row]] for row in rows if stock.names[row] in obstacles)
@@ -125,8 +128,8 @@ def _obstacles(asking: Asking, stock: Stock) -> dict[str, str]:
 class _Search:
     """For as many nodes as possible."""
 
-    def __init__(self, stage: Stage, stock: Stock, rows: Sequence[int], wish: Wish) -> None:
-        self._stage, self._stock, self._wish = stage, stock, wish
+    def __init__(self, stage: Stage, stock: Stock, quorums: Quorums, rows: Sequence[int], wish: Wish) -> None:
+        self._stage, self._stock, self._quorums, self._wish = stage, stock, quorums, wish
         self._ends = monotonic() + wish.seconds
         lots, room = stock.lots_by_node(), _Room(stock)
         self._rows = [row for row in rows if room.is_there(row, lots.get(row, []))]
@@ -150,6 +153,7 @@ class _Search:
         seconds = min(self._wish.seconds * _SHARE_OF_SOLVER, self._ends - monotonic())
         self._stage.asking.tell("choosing nodes", 0, 0)
         program = _Program(self._stock, self._rows, self._lots, likely=likely)
+        program.keep_quorums(self._quorums)
         if program.size > VARIABLES_MAX or seconds <= 0:
             return [], self._most
         rows, most = program.choice(self._most, self._wish.max_moves, seconds)
@@ -167,7 +171,7 @@ class _Search:
                 break
             staying[row] = False
             after = _with_room_for(self._lots[row], free, staying)
-            if after is None:
+            if after is None or not self._quorums.are_kept_without([*chosen, name]):
                 staying[row] = True
                 continue
             free = after
@@ -180,7 +184,7 @@ class _Search:
         left = self._in_order(names)
         while True:
             found = self._drained(left)
-            spoiling = _spoiling(found)
+            spoiling = _spoiling(found) or self._quorums.torn_apart_by(found)
             if not spoiling:
                 return found
             left = [name for name in left if name not in spoiling]
@@ -197,10 +201,14 @@ class _Search:
                 break
             names = [node.node for node in held.nodes]
             moves = sum(self._pods[each] for each in (*names, name))
-            if name in names or (self._wish.max_moves is not None and moves > self._wish.max_moves):
+            if (
+                name in names
+                or not self._quorums.are_kept_without([*names, name])
+                or (self._wish.max_moves is not None and moves > self._wish.max_moves)
+            ):
                 continue
             found = self._drained([*names, name])
-            held = held if _spoiling(found) else found
+            held = held if _spoiling(found) or self._quorums.torn_apart_by(found) else found
         return held
 
     def _in_order(self, names: Iterable[str]) -> list[str]:
@@ -300,6 +308,15 @@ class _Program:
             self._arriving[row].append((kind, arriving[-1]))
         leaving = [(self._going[lot.node_row], -float(len(lot.keys))) for lot in lots]
         self._program.exactly([*((variable, 1.0) for variable in arriving), *leaving], 0)
+
+    def keep_quorums(self, quorums: Quorums) -> None:
+        """Nodes that each have only some pods of a group: not all of them go if that would be too many of these."""
+        names = self._stock.names
+        for quorum in quorums.by_group.values():
+            terms = [(self._going[row], float(quorum.on_nodes[names[row]])) for row in self._rows]
+            terms = [(variable, pods) for variable, pods in terms if pods]
+            if sum(pods for _, pods in terms) > quorum.spare and not quorum.may_leave_together:
+                self._program.at_most(terms, quorum.spare)
 
     def choice(self, most: int, max_moves: int | None, seconds: float) -> tuple[list[int], int]:
         """The nodes to give back, and how many could be at most."""

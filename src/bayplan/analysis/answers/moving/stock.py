@@ -17,6 +17,7 @@ import numpy as np
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.course import Course
+from bayplan.analysis.answers.moving.quorums import Quorums
 from bayplan.analysis.answers.replacements import comes_back
 from bayplan.analysis.cluster_objects import unbound
 from bayplan.controllers.ownership import controller_reference
@@ -55,6 +56,7 @@ class Fixed(StrEnum):
     SCHEDULER = "another scheduler places it"
     SIBLING = "it is a pod of the same workload"
     UNSETTLED = "it is not running yet"
+    GROUP = "its pod group would not stay whole"
 
 
 @dataclass(eq=False)
@@ -94,15 +96,19 @@ class Stock:
         return found
 
 
-def take_stock(asking: Asking, course: Course, siblings: Collection[str] = ()) -> Stock:
-    """Of the cluster as it is now; `siblings` are pods that must not move."""
+def take_stock(asking: Asking, course: Course, siblings: Collection[str] = (), quorums: Quorums | None = None) -> Stock:
+    """Of the cluster as it is now; `siblings` are pods that must not move.
+
+    With `quorums`, all pods of a node go at once; without, one pod goes after another.
+    """
+    one_by_one = Quorums(course) if quorums is None else None
     view = course.cache.view()
     lots: dict[tuple[int, int, bytes], Lot] = {}
     kinds: dict[int, PodKind] = {}
     fixed: dict[str, Fixed] = {}
     for key in sorted(course.pods, key=lambda key: (course.pods[key].spec.priority or 0, key)):
         pod = course.pods[key]
-        why = _why_fixed(asking, course, pod, siblings)
+        why = _why_fixed(asking, course, pod, siblings) or _why_kept(pod, quorums, one_by_one)
         if why is not None:
             fixed[key] = why
             continue
@@ -142,6 +148,14 @@ def _why_fixed(asking: Asking, course: Course, pod: Pod, siblings: Collection[st
         return Fixed.SCHEDULER
     if course.budgets.refusal(pod)[0]:
         return Fixed.BUDGET
+    return None
+
+
+def _why_kept(pod: Pod, quorums: Quorums | None, one_by_one: Quorums | None) -> Fixed | None:
+    if one_by_one is not None and (quorum := one_by_one.of(pod)) is not None:
+        return None if quorum.may_leave_one_by_one else Fixed.GROUP
+    if quorums is not None and (quorum := quorums.of(pod)) is not None:
+        return None if quorum.may_leave(pod.spec.node_name) else Fixed.GROUP
     return None
 
 

@@ -31,10 +31,12 @@ _TOKEN_SECONDS = 3600
 _GATED_PROJECTIONS = {"clusterTrustBundle": "ClusterTrustBundleProjection", "podCertificate": "PodCertificateRequest"}
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _HOST = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?::[0-9]+)?"
+_HEX_ID = re.compile("[a-f0-9]{64}")
+_IMAGE_PATH_MAX = 255
 _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
 #: The name of an image, as container runtimes read it.
 _IMAGE = re.compile(
-    rf"(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}}))?(?:@(?P<digest>{_DIGEST}))?"
+    rf"(?P<name>(?:{_HOST}/)?{_PART}(?:/{_PART})*)(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}}))?(?:@(?P<digest>{_DIGEST}))?"
 )
 
 
@@ -107,6 +109,8 @@ def _default_container(container: Document) -> None:
         if name in container:
             _default_probe(container[name])
     if "lifecycle" in container:
+        if not gate_is_on("ContainerStopSignals"):
+            container["lifecycle"].pop("stopSignal", None)
         for name in _HOOKS:
             _default_http_get(container["lifecycle"].get(name, {}))
     for variable in container.get("env", ()):
@@ -117,8 +121,6 @@ def _default_container(container: Document) -> None:
 def _default_value_source(source: Document) -> None:
     if "fieldRef" in source:
         source["fieldRef"].setdefault("apiVersion", "v1")
-    if "resourceFieldRef" in source:
-        source["resourceFieldRef"].setdefault("divisor", "0")
     if "fileKeyRef" in source:
         source["fileKeyRef"].setdefault("optional", False)
 
@@ -127,9 +129,19 @@ def _default_value_source(source: Document) -> None:
 def _pull_policy(image: str) -> str:
     """Always for the tag latest, which is meant where an image names neither a tag nor a digest."""
     found = _IMAGE.fullmatch(image)
-    if found is None or (found["tag"] or "latest") != "latest":
+    if found is None or _HEX_ID.fullmatch(image) or len(_path_of(found["name"])) > _IMAGE_PATH_MAX:
+        return "IfNotPresent"
+    if (found["tag"] or "latest") != "latest":
         return "IfNotPresent"
     return "Always" if found["tag"] or not found["digest"] else "IfNotPresent"
+
+
+def _path_of(name: str) -> str:
+    """The name without the registry, and with `library` where only a registry's own images have no folder."""
+    first, slash, rest = name.partition("/")
+    if slash and (first == "localhost" or set(first) & {".", ":"} or first.lower() != first):
+        return rest if "/" in rest or first not in ("docker.io", "index.docker.io") else f"library/{rest}"
+    return name if slash else f"library/{name}"
 
 
 def _default_probe(probe: Document) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from bayplan.apiserver.admitting.app_armor import APP_ARMOR
 from bayplan.apiserver.admitting.defaults.pods import PROBES
 from bayplan.apiserver.admitting.documents import Document
-from bayplan.apiserver.admitting.warnings.pods import APP_ARMOR
 from bayplan.model.selectors import quoted
 
 

@@ -32,8 +32,10 @@ _BY_DEVICE_CLASS = ".deviceclass.resource.k8s.io/devices"
 _DEVICES_MAX = 32
 # Counted by their plain names as well, as quotas did before they could count anything.
 _OLD_NAMES = frozenset({"replicationcontrollers", "resourcequotas", "secrets", "configmaps"})
-STANDARD_NAMES = frozenset({*_POD_NAMES, *_SERVICE_NAMES, *_CLAIM_NAMES, *_OLD_NAMES})
-"""All that a quota can count without naming a group."""
+STANDARD_NAMES = frozenset(
+    {*_POD_NAMES, *_SERVICE_NAMES, *_CLAIM_NAMES, *_OLD_NAMES} - {"count/pods", "count/services"}
+)
+"""All that a quota can count by a name of its own."""
 _COUNTABLE = {resource.qualified_resource: resource for resource in RESOURCES if resource.namespaced}
 
 

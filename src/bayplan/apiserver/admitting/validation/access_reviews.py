@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 
@@ -21,7 +22,7 @@ def check_access_review(review: Document, namespace: str, faults: Faults) -> Non
         faults.invalid("spec.resourceAttributes", None, _ONE_OF_BOTH)
     elif resource is not None and other is not None:
         text = "cannot be specified in combination with resourceAttributes"
-        faults.invalid("spec.nonResourceAttributes", other, text)
+        faults.invalid("spec.nonResourceAttributes", internal(other, "NonResourceAttributes"), text)
     if review["kind"] != _SELF and not spec.get("user") and not spec.get("groups"):
         faults.invalid("spec.user", spec.get("user", ""), "at least one of user or group must be specified")
     if not namespace:
@@ -32,4 +33,5 @@ def check_access_review(review: Document, namespace: str, faults: Faults) -> Non
             "spec.resourceAttributes.namespace", resource.get("namespace", ""), "must match metadata.namespace"
         )
     if other is not None:
-        faults.invalid("spec.nonResourceAttributes", other, "disallowed on this kind of request")
+        shown = internal(other, "NonResourceAttributes")
+        faults.invalid("spec.nonResourceAttributes", shown, "disallowed on this kind of request")

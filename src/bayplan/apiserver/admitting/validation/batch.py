@@ -282,9 +282,6 @@ def _check_schedule(schedule: str, faults: Faults) -> None:
         parse_schedule(schedule)
     except ScheduleError as error:
         faults.invalid("spec.schedule", schedule, str(error))
-    if "TZ" in schedule:
-        text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        faults.invalid("spec.schedule", schedule, text)
 
 
 def _check_time_zone(name: str | None, faults: Faults) -> None:

@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.validation.conditions import STATUSES
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.model.dns_names import label_faults, subdomain_faults
 
@@ -23,12 +24,16 @@ _USAGES: Final = (
     *("ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime"),
     *("server auth", "signing", "timestamping"),
 )
+_CONDITIONS: Final = "status.conditions"
+_DECISIONS: Final = ("Approved", "Denied")
+#: Conditions that stay once they hold.
+_LASTING: Final = (*_DECISIONS, "Failed")
 
 
 def check_signing_request(request: Document, faults: Faults) -> None:
     spec = request["spec"]
     if not _is_request(spec.get("request")):
-        faults.invalid("spec.request", spec.get("request") or None, "PEM block type must be CERTIFICATE REQUEST")
+        faults.invalid("spec.request", spec.get("request", ""), "PEM block type must be CERTIFICATE REQUEST")
     usages = spec.get("usages") or []
     if not usages:
         faults.required("spec.usages")
@@ -43,6 +48,40 @@ def check_signing_request(request: Document, faults: Faults) -> None:
     if seconds is not None and seconds < _SECONDS_MIN:
         text = f"may not specify a duration less than {_SECONDS_MIN} seconds (10 minutes)"
         faults.invalid("spec.expirationSeconds", seconds, text)
+
+
+def check_request_status(new: Document, old: Document, faults: Faults) -> None:
+    """Of the conditions of a request, which only its approval may decide."""
+    check_request_approval(new, old, faults)
+    for decision in _DECISIONS:
+        if _count(new, decision) > _count(old, decision):
+            faults.forbidden(_CONDITIONS, f'updates may not add a condition of type "{decision}"')
+
+
+def check_request_approval(new: Document, old: Document, faults: Faults) -> None:
+    """Of the conditions of a request, one of which may be its approval."""
+    seen: set[str] = set()
+    for position, condition in enumerate(_conditions(new)):
+        path, kind, holds = f"{_CONDITIONS}[{position}]", condition["type"], condition.get("status")
+        if not kind:
+            faults.required(f"{path}.type")
+        faults.one_of(f"{path}.status", holds, ("True",) if kind in _LASTING else STATUSES)
+        if kind in _DECISIONS and seen & {*_DECISIONS} - {kind}:
+            faults.invalid(_CONDITIONS, kind, "Approved and Denied conditions are mutually exclusive")
+        if kind in seen:
+            faults.duplicate(f"{path}.type", kind)
+        seen.add(kind)
+    for kind in _LASTING:
+        if _count(new, kind) < _count(old, kind):
+            faults.forbidden(_CONDITIONS, f'updates may not remove a condition of type "{kind}"')
+
+
+def _conditions(request: Document) -> list[Document]:
+    return request.get("status", {}).get("conditions") or []
+
+
+def _count(request: Document, kind: str) -> int:
+    return sum(condition["type"] == kind for condition in _conditions(request))
 
 
 def _is_request(text: str | None) -> bool:

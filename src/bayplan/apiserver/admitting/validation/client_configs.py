@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import port_number_faults
-from bayplan.model.dns_names import dns1035_faults
+from bayplan.model.dns_names import dns1035_faults, subdomain_faults
 
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 
@@ -33,21 +33,39 @@ def _check_url(url: str, faults: Faults, path: Path) -> None:
         faults.invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{form}")
     if not parts.netloc:
         faults.invalid(path, parts.netloc, f"host must be specified{form}")
-    if parts.username is not None:
-        faults.invalid(path, parts.username, f"user information is not permitted in the URL{form}")
+    user, at_sign, _ = parts.netloc.rpartition("@")
+    if at_sign:
+        faults.invalid(path, user, "user information is not permitted in the URL")
     if parts.fragment:
-        faults.invalid(path, parts.fragment, f"fragments are not permitted in the URL{form}")
+        faults.invalid(path, parts.fragment, "fragments are not permitted in the URL")
     if parts.query:
-        faults.invalid(path, parts.query, f"query parameters are not permitted in the URL{form}")
+        faults.invalid(path, parts.query, "query parameters are not permitted in the URL")
 
 
 def _check_service(service: Document, faults: Faults, path: Path) -> None:
-    for field in ("name", "namespace"):
+    # The real server takes the one for the other.
+    for field, named in (("namespace", "name"), ("name", "namespace")):
         if not service.get(field):
-            faults.required(f"{path}.{field}", f"service {field} is required")
+            faults.required(f"{path}.{named}")
     port = service.get("port")
     if port is not None and port_number_faults(port):
         faults.invalid(f"{path}.port", port, "port is not valid: " + ", ".join(port_number_faults(port)))
+    _check_url_path(service.get("path") or "/", faults, f"{path}.path")
+
+
+def _check_url_path(text: str, faults: Faults, path: Path) -> None:
+    if text == "/":
+        return
+    if text == "//":
+        faults.invalid(path, text, "segment[0] may not be empty")
+        return
+    if not text.startswith("/"):
+        faults.invalid(path, text, "must start with a '/'")
+    for position, segment in enumerate(text[1:].removesuffix("/").split("/")):
+        wrong = subdomain_faults(segment) if segment else ()
+        faults.all_invalid(path, text, (f"segment[{position}]: {what}" for what in wrong))
+        if not segment:
+            faults.invalid(path, text, f"segment[{position}] may not be empty")
 
 
 def check_review_versions(versions: list[str], faults: Faults, path: Path, text: str) -> None:

@@ -13,18 +13,21 @@ from bayplan.apiserver.admitting.plugins.quota_usage import STANDARD_NAMES
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.metadata import NOT_QUALIFIED, STANDARD_FINALIZERS
-from bayplan.apiserver.admitting.validation.names import config_key_faults, is_network
+from bayplan.apiserver.admitting.validation.names import config_key_faults, network_faults
 from bayplan.apiserver.admitting.validation.pods.resources import (
+    allows_overcommit,
     check_amount_value,
     check_container_resource,
     check_qualified_resource,
 )
 from bayplan.apiserver.schema.go_syntax import syntax_fault
 from bayplan.model.names import label_key_faults, label_value_faults
-from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
+from bayplan.model.quantity import NANO_PER_UNIT, milli_value, parse_quantity, whole_value
 from bayplan.model.well_known import TAINT_EFFECTS
 
 _DATA_MAX = 1024 * 1024
+# Beyond this many units the server does not count in thousandths.
+_MILLI_VALUE_MAX = (2**63 - 1) // 1000
 _IMMUTABLE_DATA = "field is immutable when `immutable` is set"
 _REDACTED = "<secret contents redacted>"
 _ACCOUNT_NAME = "kubernetes.io/service-account.name"
@@ -143,8 +146,7 @@ def _check_node_resources(node: Document, faults: Faults) -> None:
 
 def check_network(text: str, faults: Faults, path: Path) -> None:
     """Of a range of addresses."""
-    if not is_network(text):
-        faults.invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+    faults.all_invalid(path, text, network_faults(text))
 
 
 def _check_taints(taints: list[Document], faults: Faults) -> None:
@@ -281,8 +283,7 @@ def check_limit_range(limit_range: Document, faults: Faults) -> None:
     for position, item in enumerate(limit_range["spec"]["limits"] or ()):
         path = f"spec.limits[{position}]"
         kind = item["type"]
-        if "/" not in kind and kind not in _LIMIT_TYPES:
-            faults.invalid(f"{path}.type", kind, "must be a standard limit type or fully qualified")
+        _check_limit_type(kind, faults, f"{path}.type")
         if kind in seen:
             faults.duplicate(f"{path}.type", kind)
         seen.add(kind)
@@ -292,11 +293,18 @@ def check_limit_range(limit_range: Document, faults: Faults) -> None:
             faults.required(f"{path}.limits", text)
         # Of pods no defaults are taken, and so none compared.
         bounds = ("max", "min") if kind == "Pod" else ("max", "min", "default", "defaultRequest")
-        compared = {field: item.get(field, {}) for field in bounds}
+        compared = {field: item.get(field, {}) for field in (*bounds, "maxLimitRequestRatio")}
         for name in sorted({name for amounts in compared.values() for name in amounts}):
             _check_limit_order(compared, name, faults, path)
-        for name in item.get("maxLimitRequestRatio", ()):
-            _check_ratio(item, name, faults, path)
+            _check_ratio(compared, name, faults, path)
+            _check_defaults_are_equal(compared, name, faults, path)
+
+
+def _check_limit_type(kind: str, faults: Faults, path: Path) -> None:
+    if label_key_faults(kind):
+        faults.all_invalid(path, kind, label_key_faults(kind))
+    elif "/" not in kind and kind not in _LIMIT_TYPES:
+        faults.invalid(path, kind, "must be a standard limit type or fully qualified")
 
 
 def _check_limit_names(item: Document, faults: Faults, path: Path) -> None:
@@ -334,9 +342,39 @@ def _check_limit_order(item: Document, name: str, faults: Faults, path: Path) ->
 
 
 def _check_ratio(item: Document, name: str, faults: Faults, path: Path) -> None:
-    ratio = item["maxLimitRequestRatio"][name]
+    ratio = item["maxLimitRequestRatio"].get(name)
+    if ratio is None:
+        return
+    at, least, most = (
+        f"{path}.maxLimitRequestRatio[{name}]",
+        *(item.get(bound, {}).get(name) for bound in ("min", "max")),
+    )
     if parse_quantity(ratio) < NANO_PER_UNIT:
-        faults.invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, f"ratio {ratio} is less than 1")
+        faults.invalid(at, ratio, f"ratio {ratio} is less than 1")
+    if least is None or most is None:
+        return
+    number, low, high = _comparable(parse_quantity(ratio), parse_quantity(least), parse_quantity(most))
+    if low and number > high / low:
+        faults.invalid(at, ratio, f"ratio {ratio} is greater than max/min = {high / low:f}")
+
+
+def _comparable(ratio: int, low: int, high: int) -> tuple[float, int, int]:
+    """The three as the server compares them: in thousandths, or rounded up to units where those would be too many."""
+    values = [whole_value(nano) for nano in (ratio, low, high)]
+    if max(values) >= _MILLI_VALUE_MAX:
+        return float(values[0]), values[1], values[2]
+    milli = [milli_value(nano) for nano in (ratio, low, high)]
+    return milli[0] / 1000, milli[1], milli[2]
+
+
+def _check_defaults_are_equal(item: Document, name: str, faults: Faults, path: Path) -> None:
+    """Of what cannot be promised to more than there is for."""
+    limit, request = item.get("default", {}).get(name), item.get("defaultRequest", {}).get(name)
+    if limit is None or request is None or allows_overcommit(name):
+        return
+    if parse_quantity(limit) != parse_quantity(request):
+        text = f"default value {limit} must equal to defaultRequest value {request} in {name}"
+        faults.invalid(f"{path}.defaultRequest[{name}]", request, text)
 
 
 def check_lease(lease: Document, faults: Faults) -> None:

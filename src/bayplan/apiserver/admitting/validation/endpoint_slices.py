@@ -11,7 +11,7 @@ from typing import Final
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import NameRule
-from bayplan.apiserver.admitting.validation.names import port_number_faults
+from bayplan.apiserver.admitting.validation.names import address_faults, loose_address_faults, port_number_faults
 from bayplan.apiserver.admitting.validation.pods.containers import PROTOCOLS
 from bayplan.apiserver.admitting.validation.pods.spec import check_address
 from bayplan.model.dns_names import label_faults, subdomain_faults
@@ -102,9 +102,9 @@ def _check_endpoint_address(address: str, kind: str, faults: Faults, path: Path,
     if kind == "FQDN":
         _check_domain(address, faults, at)
     elif kind in _TYPES:
-        count = len(faults)
-        check_address(address, faults, at)
-        if len(faults) == count:
+        wrong = address_faults(address) if kind == "IPv6" else loose_address_faults(address)
+        faults.all_invalid(at, address, wrong)
+        if not wrong:
             if (":" in address) != (kind == "IPv6"):
                 faults.invalid(path, address, f"must be an {kind} address")
             check_endpoint_address(address, faults, at)
@@ -125,7 +125,7 @@ def check_endpoint_address(address: str, faults: Faults, path: Path) -> None:
     """Of the address of a pod, which cannot be one that means something else."""
     given = ip_address(address)
     if given.is_unspecified:
-        faults.invalid(path, address, "may not be unspecified (0.0.0.0 or ::)")
+        faults.invalid(path, address, f"may not be unspecified ({address})")
     if given.is_loopback:
         faults.invalid(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
     if given.is_link_local:

@@ -67,7 +67,8 @@ def check_template_metadata(metadata: Document, faults: Faults, path: Path) -> N
     check_labels(metadata.get("labels", {}), faults, f"{path}.labels")
     for field in _NOT_IN_TEMPLATES:
         if metadata.get(field):
-            faults.forbidden(f"{path}.{field}", "cannot be set")
+            # The real server makes the name of this field of that in its type.
+            faults.forbidden(f"{path}.{'uID' if field == 'uid' else field}", "cannot be set")
 
 
 def _as_prefix(text: str) -> str:

@@ -14,6 +14,7 @@ from bayplan.apiserver.admitting.validation.core import check_network
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import (
+    canonical_network_faults,
     is_address,
     is_network,
     path_segment_faults,
@@ -21,7 +22,8 @@ from bayplan.apiserver.admitting.validation.names import (
     port_number_faults,
     wildcard_faults,
 )
-from bayplan.apiserver.admitting.validation.services import FAMILIES
+from bayplan.apiserver.admitting.validation.pods.spec import check_address
+from bayplan.apiserver.admitting.validation.services import FAMILIES, check_balancer_host
 from bayplan.model.dns_names import label_faults, subdomain_faults
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
@@ -176,6 +178,14 @@ def _check_peer(peer: Document, faults: Faults, path: Path) -> None:
         faults.forbidden(path, "may not specify both ipBlock and another peer")
 
 
+def check_ingress_status(new: Document, _old: Document, faults: Faults) -> None:
+    for position, ingress in enumerate(new["status"].get("loadBalancer", {}).get("ingress") or ()):
+        path = f"status.loadBalancer.ingress[{position}]"
+        if ingress.get("ip"):
+            check_address(ingress["ip"], faults, f"{path}.ip")
+        check_balancer_host(ingress.get("hostname"), faults, f"{path}.hostname")
+
+
 def check_ingress_class(ingress_class: Document, faults: Faults) -> None:
     spec = ingress_class["spec"]
     controller = spec.get("controller", "")
@@ -259,7 +269,7 @@ def check_service_cidr(cidr: Document, faults: Faults) -> None:
         faults.invalid("spec.cidrs", {"CIDRs": cidrs}, "may only hold up to 2 values")
         return
     for position, each in enumerate(cidrs):
-        check_network(each, faults, f"spec.cidrs[{position}]")
+        faults.all_invalid(f"spec.cidrs[{position}]", each, canonical_network_faults(each))
     families = [":" in each for each in cidrs if is_network(each)]
     if len(families) > 1 and families[0] == families[1]:
         text = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"

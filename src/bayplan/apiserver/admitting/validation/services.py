@@ -13,9 +13,10 @@ from bayplan.apiserver.admitting.defaults.services import (
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.core import check_network
+from bayplan.apiserver.admitting.validation.endpoint_slices import check_endpoint_address
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_labels
-from bayplan.apiserver.admitting.validation.names import is_address, port_number_faults
+from bayplan.apiserver.admitting.validation.names import is_address, loose_address_faults, port_number_faults
 from bayplan.apiserver.admitting.validation.pods.containers import PROTOCOLS
 from bayplan.apiserver.admitting.validation.pods.probes import check_port
 from bayplan.apiserver.admitting.validation.pods.spec import check_address
@@ -25,6 +26,8 @@ from bayplan.model.names import label_key_faults
 _TYPES = (CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT)
 _AFFINITIES = ("ClientIP", "None")
 _POLICIES = ("Cluster", "Local")
+_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
+OLD_TOPOLOGY_HINTS, TOPOLOGY_MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
 _HEADLESS = "None"
 FAMILIES, _FAMILIES_MAX = ("IPv4", "IPv6"), 2
 _FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
@@ -35,6 +38,7 @@ _AFFINITY_SECONDS_MAX = 86_400
 
 def check_service(service: Document, faults: Faults) -> None:
     spec = service["spec"]
+    _check_hints(service["metadata"].get("annotations", {}), faults)
     kind, ports = spec["type"], spec.get("ports", ())
     headless = spec.get("clusterIPs", [])[:1] == [_HEADLESS]
     if not ports and not headless and kind != EXTERNAL_NAME:
@@ -48,7 +52,10 @@ def check_service(service: Document, faults: Faults) -> None:
     if kind != EXTERNAL_NAME:
         check_cluster_addresses(spec, faults)
     for position, address in enumerate(spec.get("externalIPs", ())):
-        check_address(address, faults, f"spec.externalIPs[{position}]")
+        path, wrong = f"spec.externalIPs[{position}]", loose_address_faults(address)
+        faults.all_invalid(path, address, wrong)
+        if not wrong:
+            check_endpoint_address(address, faults, path)
     faults.one_of("spec.type", kind, _TYPES)
     _check_node_ports(spec, kind, faults)
     ranges = spec.get("loadBalancerSourceRanges", ())
@@ -60,6 +67,15 @@ def check_service(service: Document, faults: Faults) -> None:
         faults.forbidden("spec.allocateLoadBalancerNodePorts", _BALANCED_ONLY)
     _check_balancer_class(spec, faults)
     _check_traffic(spec, faults)
+    faults.supported("spec.trafficDistribution", spec.get("trafficDistribution"), _DISTRIBUTIONS)
+
+
+def _check_hints(annotations: dict[str, str], faults: Faults) -> None:
+    """Of two annotations that say the same."""
+    mode, hints = annotations.get(TOPOLOGY_MODE), annotations.get(OLD_TOPOLOGY_HINTS)
+    if None not in (mode, hints) and mode != hints:
+        text = f"must match annotations[{OLD_TOPOLOGY_HINTS}] when both are specified"
+        faults.invalid(f"metadata.annotations[{TOPOLOGY_MODE}]", mode, text)
 
 
 def _check_balancer_class(spec: Document, faults: Faults) -> None:
@@ -148,7 +164,7 @@ def _check_families(spec: Document, faults: Faults) -> None:
 
 def _check_families_of(addresses: list[str], families: list[str], faults: Faults) -> None:
     found = ["IPv6" if ":" in address else "IPv4" for address in addresses]
-    if len(found) > 1 and len({*found}) < len(found):
+    if len(found) > 1 and len({*found}) < len(FAMILIES):
         faults.invalid("spec.clusterIPs", addresses, "may specify no more than one IP for each IP family")
     if addresses[:1] == [_HEADLESS]:
         return
@@ -214,7 +230,7 @@ def check_service_update(new: Document, old: Document, faults: Faults) -> None:
     if needs_health_check(spec) and needs_health_check(before):
         port, number = spec.get("healthCheckNodePort", 0), before.get("healthCheckNodePort", 0)
         if port != number:
-            faults.invalid("spec.healthCheckNodePort", port, IMMUTABLE)
+            faults.forbidden("spec.healthCheckNodePort", IMMUTABLE)
     check_service(new, faults)
 
 
@@ -237,7 +253,12 @@ def _check_ingress(ingress: Document, faults: Faults, path: Path) -> None:
         faults.supported(f"{path}.ipMode", mode, _ADDRESS_MODES)
     elif mode is not None:
         faults.forbidden(f"{path}.ipMode", "may not be specified when `ip` is not set")
+    check_balancer_host(host, faults, f"{path}.hostname")
+
+
+def check_balancer_host(host: str | None, faults: Faults, path: Path) -> None:
+    """Of the name under which a load balancer is reached, if it has one."""
     if host:
-        faults.all_invalid(f"{path}.hostname", host, subdomain_faults(host))
+        faults.all_invalid(path, host, subdomain_faults(host))
         if is_address(host):
-            faults.invalid(f"{path}.hostname", host, "must be a DNS name, not an IP address")
+            faults.invalid(path, host, "must be a DNS name, not an IP address")

@@ -46,6 +46,11 @@ _DRIVER_NAME_MAX = 63
 _LUN_MAX = 255
 _PARTITION_MAX = 255
 _TENANT_MAX = 64
+_PORTAL_MAX = 64
+LONG_PORTAL: Final = (
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
+    "if iscsi.initiatorName is specified."
+)
 _PAIRS = "must be a host:port pair or multiple pairs separated by commas"
 _INITIATORS = {
     "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([a-z0-9.-]+)(:[^,;*&$|\s]+)$"),
@@ -131,7 +136,9 @@ def check_persistent_csi(source: Document, faults: Faults, path: Path) -> None:
 
 def _check_disk_partition(source: Document, faults: Faults, path: Path) -> None:
     partition = source.get("partition", 0)
-    faults.all_invalid(f"{path}.partition", partition, range_faults(partition, 0, _PARTITION_MAX))
+    if range_faults(partition, 0, _PARTITION_MAX):
+        # The real server's words, though it takes 0.
+        faults.invalid(f"{path}.partition", partition, f"must be between 1 and {_PARTITION_MAX}, inclusive")
 
 
 def _check_azure_disk(source: Document, faults: Faults, path: Path) -> None:
@@ -141,14 +148,14 @@ def _check_azure_disk(source: Document, faults: Faults, path: Path) -> None:
     if kind == "Managed" and not uri.startswith("/subscriptions/"):
         expected = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
         faults.unsupported(f"{path}.diskURI", uri, (expected,))
-    if kind not in (None, "Managed") and not re.match("^https?://", uri):
+    if kind not in (None, "Managed") and not uri.startswith("https://"):
         faults.unsupported(
             f"{path}.diskURI", uri, ("https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd",)
         )
 
 
 def _check_absolute(source: Document, faults: Faults, path: Path) -> None:
-    if source["path"] and not source["path"].startswith("/"):
+    if not source["path"].startswith("/"):
         faults.invalid(f"{path}.path", source["path"], "must be an absolute path")
 
 
@@ -182,11 +189,10 @@ def _check_flocker(source: Document, faults: Faults, path: Path) -> None:
 
 
 def _check_iscsi(source: Document, faults: Faults, path: Path) -> None:
-    name = source.get("iqn", "")
-    if not name:
+    if not source.get("iqn"):
         faults.required(f"{path}.iqn")
-    elif not _is_initiator(name):
-        faults.invalid(f"{path}.iqn", name, "must be valid format")
+    elif not _is_initiator(source["iqn"]):
+        faults.invalid(f"{path}.iqn", source["iqn"], "must be valid format")
     lun = source.get("lun", 0)
     faults.all_invalid(f"{path}.lun", lun, range_faults(lun, 0, _LUN_MAX))
     secret = source.get("secretRef")
@@ -202,6 +208,11 @@ def _check_iscsi(source: Document, faults: Faults, path: Path) -> None:
 def _is_initiator(name: str) -> bool:
     pattern = _INITIATORS.get(name[:3])
     return pattern is not None and pattern.search(name) is not None
+
+
+def has_long_portal(name: str, source: Document) -> bool:
+    """Of a volume of this name: whether it and its portal are too long beside the name of an initiator."""
+    return "initiatorName" in source and len(f"{name}:{source['targetPortal']}".encode()) > _PORTAL_MAX
 
 
 def _check_quobyte(source: Document, faults: Faults, path: Path) -> None:

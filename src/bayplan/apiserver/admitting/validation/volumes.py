@@ -13,15 +13,17 @@ from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.pods.placement import check_node_selector
 from bayplan.apiserver.admitting.validation.volume_sources import (
+    LONG_PORTAL,
     MORE_THAN_ONE,
     check_local,
     check_persistent_csi,
     check_persistent_secret,
     check_required,
+    has_long_portal,
 )
 from bayplan.core.plugins.volume_restrictions import READ_WRITE_ONCE_POD
 from bayplan.model.dns_names import label_faults, subdomain_faults
-from bayplan.model.quantity import parse_quantity
+from bayplan.model.quantity import parse_quantity, whole_value
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
@@ -31,17 +33,20 @@ _CLAIM_IMMUTABLE = (
 )
 _NOT_INLINE = "may not be specified in the context of inline volumes"
 _CLASS_FIELDS = ("storageClassName", "volumeMode", "volumeAttributesClassName")
-_PORTAL_MAX = 64
-_LONG_PORTAL = (
-    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
-    "if iscsi.initiatorName is specified."
-)
 #: Sources of persistent volumes, in the order in which the server looks at them.
 _SOURCES = (
     *("hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte"),
     *("cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk"),
     *("portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"),
 )
+#: What the annotation that mount options once stood in goes with.
+_WITH_MOUNT_OPTIONS = frozenset(
+    {
+        *("gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi", "cinder"),
+        *("cephfs", "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk"),
+    }
+)
+OLD_MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
 #: Where the server misnames them.
 SHOWN_SOURCES = {"gcePersistentDisk": "persistentDisk"}
 # Fields of a volume's spec that say something else than where the data is.
@@ -148,8 +153,11 @@ def _storage(spec: Document) -> int:
 
 
 def check_volume(volume: Document, faults: Faults) -> None:
-    name = volume["metadata"].get("name", "")
-    check_volume_spec(volume["spec"], faults, "spec", name=name)
+    metadata, spec = volume["metadata"], volume["spec"]
+    check_volume_spec(spec, faults, "spec", name=metadata.get("name", ""))
+    if OLD_MOUNT_OPTIONS in metadata.get("annotations", {}) and not _WITH_MOUNT_OPTIONS & spec.keys():
+        text = "may not specify mount options for this volume type"
+        faults.forbidden(f"metadata.annotations.{OLD_MOUNT_OPTIONS}", text)
 
 
 def check_volume_spec(spec: Document, faults: Faults, path: Path, *, is_inline: bool = False, name: str = "") -> None:
@@ -199,8 +207,9 @@ def _check_capacity(spec: Document, faults: Faults, path: Path) -> None:
         shown = dict(sorted(capacity.items())) or ({} if is_emptied(spec, "capacity") else None)
         faults.unsupported(path, shown, ("storage",))
     for name, raw in capacity.items():
-        if parse_quantity(raw) < 0:
-            faults.invalid(f"{path}[{name}]", raw, "must be a valid resource quantity")
+        units = whole_value(parse_quantity(raw))
+        if units < 0:
+            faults.invalid(f"{path}[{name}]", units, "must be a valid resource quantity")
         if parse_quantity(raw) <= 0:
             faults.invalid(f"{path}[{name}]", raw, NOT_POSITIVE)
 
@@ -218,8 +227,8 @@ def _check_sources(spec: Document, name: str, faults: Faults, path: Path) -> Non
             continue
         found = True
         _check_source(field, source, faults, at)
-        if field == "iscsi" and "initiatorName" in source and len(f"{name}:{source['targetPortal']}") > _PORTAL_MAX:
-            faults.invalid(f"{at}.targetportal", source["targetPortal"], _LONG_PORTAL)
+        if field == "iscsi" and has_long_portal(name, source):
+            faults.invalid(f"{at}.targetportal", source["targetPortal"], LONG_PORTAL)
         if field == "local" and "nodeAffinity" not in spec:
             faults.required(f"{path}.nodeAffinity", "Local volume requires node affinity")
     if not found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
+from bayplan.apiserver.admitting.app_armor import APP_ARMOR, DEPRECATED, SECCOMP_CONTAINER, SECCOMP_POD, profile_of
 from bayplan.apiserver.admitting.defaults.pods import CONTAINER_LISTS
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.warnings.addresses import warn_of_address
@@ -18,9 +19,6 @@ _OLD_ANNOTATIONS: Final = {
     "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
     "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
 }
-_SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
-_SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
-APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 _OLD_SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _BYTES: Final = ("memory", "ephemeral-storage")
 _NO_POD: Final = "a null labelSelector results in matching no pod"
@@ -80,8 +78,8 @@ def _warn_of_parts(pod: Document, prefix: Path) -> Iterator[str]:
         if not secret.get("name"):
             yield f'{path}.imagePullSecrets[{position}].name: invalid empty name ""'
     yield from _warn_of_fractions(spec.get("overhead", {}), f"{path}.overhead")
-    if _SECCOMP_POD in annotations and "seccompProfile" not in spec.get("securityContext", {}):
-        yield f"{prefix}metadata.annotations[{_SECCOMP_POD}]: {_OLD_SECCOMP}"
+    if SECCOMP_POD in annotations and "seccompProfile" not in spec.get("securityContext", {}):
+        yield f"{prefix}metadata.annotations[{SECCOMP_POD}]: {_OLD_SECCOMP}"
     for container, at in _containers(spec, path):
         yield from _warn_of_annotated(container, spec, annotations, prefix)
         yield from _warn_of_container(container, at)
@@ -203,24 +201,14 @@ def _containers(spec: Document, path: Path) -> Iterator[tuple[Document, Path]]:
 
 def _warn_of_annotated(container: Document, spec: Document, annotations: Document, prefix: Path) -> Iterator[str]:
     context, name = container.get("securityContext", {}), container["name"]
-    key = f"{_SECCOMP_CONTAINER}{name}"
+    key = f"{SECCOMP_CONTAINER}{name}"
     if key in annotations and "seccompProfile" not in context:
         yield f"{prefix}metadata.annotations[{key}]: {_OLD_SECCOMP}"
     key = f"{APP_ARMOR}{name}"
     if prefix and key in annotations and "appArmorProfile" not in context:
         profile = spec.get("securityContext", {}).get("appArmorProfile")
-        if profile is None or profile != _profile_of(annotations[key]):
-            text = 'deprecated since v1.30; use the "appArmorProfile" field instead'
-            yield f"{prefix}metadata.annotations[{key}]: {text}"
-
-
-def _profile_of(annotation: str) -> Document | None:
-    if annotation == "unconfined":
-        return {"type": "Unconfined"}
-    if annotation == "runtime/default":
-        return {"type": "RuntimeDefault"}
-    name = annotation.removeprefix("localhost/")
-    return {"type": "Localhost", "localhostProfile": name} if name and name != annotation else None
+        if profile is None or profile != profile_of(annotations[key]):
+            yield f"{prefix}metadata.annotations[{key}]: {DEPRECATED}"
 
 
 def _warn_of_container(container: Document, path: Path) -> Iterator[str]:

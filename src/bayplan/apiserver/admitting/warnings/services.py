@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 from bayplan.apiserver.admitting.defaults.services import EXTERNAL_NAME
 from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.validation.services import OLD_TOPOLOGY_HINTS, TOPOLOGY_MODE
 from bayplan.apiserver.admitting.warnings.addresses import warn_of_address, warn_of_network
-
-_OLD_HINTS, _HINTS = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
 
 
 def warn_of_service(service: Document, _old: Document | None) -> Iterator[str]:
     spec = service["spec"]
-    if _OLD_HINTS in service["metadata"].get("annotations", {}):
-        yield f"annotation {_OLD_HINTS} is deprecated, please use {_HINTS} instead"
+    if OLD_TOPOLOGY_HINTS in service["metadata"].get("annotations", {}):
+        yield f"annotation {OLD_TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead"
     addresses = spec.get("clusterIPs", [])
     is_headless = spec.get("clusterIP") == "None" or addresses == ["None"]
     external = spec.get("externalIPs", ())

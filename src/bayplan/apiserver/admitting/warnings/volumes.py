@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.validation.volumes import OLD_MOUNT_OPTIONS
 from bayplan.apiserver.admitting.warnings.nodes import warn_of_node_term
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 from bayplan.model.well_known import BETA_STORAGE_CLASS
@@ -29,7 +30,7 @@ GONE_SOURCES: Final = {
 _UNNOTICED_IN_VOLUMES: Final = frozenset({"flocker", "quobyte"})
 _OLD_ANNOTATIONS: Final = {
     BETA_STORAGE_CLASS: 'deprecated since v1.8; use "storageClassName" attribute instead',
-    "volume.beta.kubernetes.io/mount-options": 'deprecated since v1.31; use "mountOptions" attribute instead',
+    OLD_MOUNT_OPTIONS: 'deprecated since v1.31; use "mountOptions" attribute instead',
 }
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.keeping import keep
 from bayplan.apiserver.admitting.plugins.certificate_subjects import check_subject
-from bayplan.apiserver.admitting.validation.certificates import check_signing_request
+from bayplan.apiserver.admitting.validation.certificates import (
+    check_request_approval,
+    check_request_status,
+    check_signing_request,
+)
 from bayplan.apiserver.kinds.contract import Kind
 from bayplan.apiserver.selecting.selectable_fields import NAME_ONLY, SelectableFields, fields
 from bayplan.apiserver.tables.configuration import CERTIFICATE_SIGNING_REQUESTS
@@ -52,6 +56,7 @@ CERTIFICATE_SIGNING_REQUEST = Kind(
     on_update=_keep_request,
     on_status=_time_conditions,
     check=check_signing_request,
+    subresources={"status": check_request_status, "approval": check_request_approval},
     name_rule=_any_name,
     without_effect="there is no signer; an approved request gets its certificate from whoever writes its status",
     admit=check_subject,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bayplan.apiserver.admitting.app_armor import take_profiles, warn_of_profiles
 from bayplan.apiserver.admitting.cluster import ClusterView
 from bayplan.apiserver.admitting.defaults.core import default_pod_template
 from bayplan.apiserver.admitting.defaults.pods import complete_pod_totals, default_pod
@@ -64,6 +65,7 @@ def _create(pod: Document, now: int) -> None:
         ]
     pod["status"] = status
     merge_label_keys(pod)
+    take_profiles(pod)
 
 
 def _keep_totals(new: Document, old: Document) -> None:
@@ -138,6 +140,7 @@ POD = Kind(
     admit_subresources={"resize": check_resize},
     watched=("spec",),
     kept_by_status=("ownerReferences",),
+    warn_beforehand=warn_of_profiles,
     warn=warn_of_pod,
     printer=PODS,
     selectable=SelectableFields(_selectable()),

@@ -12,6 +12,7 @@ from bayplan.apiserver.admitting.validation.networking import (
     check_ingress,
     check_ingress_class,
     check_ingress_class_update,
+    check_ingress_status,
 )
 from bayplan.apiserver.kinds.contract import ChangeCheck, Kind
 from bayplan.apiserver.schema.resources import Resource
@@ -35,6 +36,7 @@ INGRESS = Kind(
     without_effect="pods have no network, and nothing listens",
     complete=_complete,
     check=check_ingress,
+    subresources={"status": check_ingress_status},
     warn=_warn,
     watched=("spec",),
     printer=INGRESSES,

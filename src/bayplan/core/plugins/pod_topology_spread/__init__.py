@@ -84,6 +84,9 @@ class PodTopologySpread:
     def shift(self, state: HardState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         filtering.shift(state, view.pods.identity_ids[pod_rows], node_rows, sign)
 
+    def recount(self, state: HardState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> HardState:
+        return filtering.recount(state, view, pod_rows, node_rows, sign)
+
     def foresee(self, state: HardState, view: View, priority: int) -> IntArray:
         return filtering.foresee(state, view, priority)
 

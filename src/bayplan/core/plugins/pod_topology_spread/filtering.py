@@ -10,7 +10,7 @@ Upstream: plugins/podtopologyspread/filtering.go (v1.36).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class Domains:
     least_elsewhere: int  # the least total seen from a domain that holds `least`; the same if several hold it
     least_is_zero: bool  # there are fewer domains than wanted
     total_max: int  # what may stand in a domain where the least is 0
+    counts_nothing: bool  # the selector is empty
 
 
 @dataclass(slots=True, eq=False)
@@ -117,6 +118,24 @@ def shift(state: HardState, identity_ids: IdArray, node_rows: RowArray, sign: in
         np.add.at(delta, node_rows[moving], sign)
 
 
+def recount(state: HardState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> HardState:
+    """The state as if it had followed pods that have come or gone: those that are never counted move, too."""
+    matching = state.matching or list(map(view.counters.matching, state.counters))
+    identity_ids, terminating = view.pods.identity_ids[pod_rows], view.pods.terminating[pod_rows]
+    domains = []
+    for each, matches in zip(state.domains, matching, strict=True):
+        uncounted = matches[identity_ids] & each.counting[node_rows] & (terminating | each.counts_nothing)
+        domains.append(_moved(each, node_rows[uncounted], sign) if uncounted.any() else each)
+    return HardState(state.shape, domains, state.counters, matching)
+
+
+def _moved(domains: Domains, node_rows: RowArray, sign: int) -> Domains:
+    totals = domains.totals.copy()
+    np.add.at(totals, domains.ids[node_rows], sign)
+    least, least_elsewhere = _least_totals(totals[domains.existing])
+    return replace(domains, totals=totals, least=least, least_elsewhere=least_elsewhere)
+
+
 def foresee(state: HardState, view: View, priority: int) -> IntArray:
     """(nodes,) codes that stay whichever pods of a lower priority leave a node; UNFORESEEN elsewhere.
 
@@ -163,8 +182,7 @@ def _compared(
     pod: PodInfo,
 ) -> Domains:
     found = totals[existing]
-    least = int(found.min(initial=NO_TOTAL))
-    above_least = found[found > least]
+    least, least_elsewhere = _least_totals(found)
     self_match = constraint.selector.matches(pod.shape.labels)
     return Domains(
         ids=column.ids,
@@ -172,10 +190,18 @@ def _compared(
         existing=existing,
         totals=totals,
         least=least,
-        least_elsewhere=least if len(found) - len(above_least) > 1 else int(above_least.min(initial=NO_TOTAL)),
+        least_elsewhere=least_elsewhere,
         least_is_zero=len(found) < constraint.min_domains,
         total_max=constraint.max_skew - int(self_match),
+        counts_nothing=constraint.selector.is_empty,
     )
+
+
+def _least_totals(totals: IntArray) -> tuple[int, int]:
+    """The least total, and that of the other domains as seen from one that holds it."""
+    least = int(totals.min(initial=NO_TOTAL))
+    above_least = totals[totals > least]
+    return least, least if len(totals) - len(above_least) > 1 else int(above_least.min(initial=NO_TOTAL))
 
 
 def _codes(domains: Domains, ids: IdArray, delta: IdArray | None) -> IntArray:

@@ -9,6 +9,7 @@ from tests.support.changed_clusters import cluster_of
 
 from bayplan import Cluster
 from bayplan.analysis.answers.audit.rules import RULES, Level
+from bayplan.config.releases import release_named
 from bayplan.model.kinds import Object
 from bayplan.model.policy import PodDisruptionBudgetStatus
 from bayplan.model.volumes import PersistentVolumeClaimSpec
@@ -16,6 +17,7 @@ from bayplan.testing import builders as make
 from bayplan.testing.pods import PodBuilder
 from bayplan.testing.selecting import selector
 
+GROUPS = "GenericWorkload=true"
 HOST = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 NODES = [make.node("a"), make.node("b")]
@@ -34,10 +36,11 @@ def owned(name: str, node: str, owner: str = "web", kind: str = "ReplicaSet") ->
     return sized(name).labels(app=owner).running(node).owner(kind, owner)
 
 
-def broken(*built: Any) -> dict[str, list[str]]:
+def broken(*built: Any, gates: str = "") -> dict[str, list[str]]:
     """Rule -> the objects that break it."""
     found: dict[str, list[str]] = {}
-    for finding in Cluster([each.obj() for each in built]).audit().findings:
+    cluster = Cluster([each.obj() for each in built]).under(release_named("1.37" if gates else "1.36"))
+    for finding in cluster.audit(feature_gates=gates or None).findings:
         found.setdefault(finding.rule, []).append(finding.object)
     return found
 
@@ -60,9 +63,15 @@ def daemon(cpu: str, priority: int = 0) -> list[Any]:
 LOW_VALUE = make.priority_class("now", 5)
 
 
-def gang(*pods: PodBuilder, min_count: int = 2, whole: bool = False) -> list[Any]:
+def gang(*pods: PodBuilder, min_count: int = 2, whole: bool = False, cpu: str = "1") -> list[Any]:
     group = make.pod_group("g").gang(min_count)
-    return [group.disrupted_as_a_whole() if whole else group, *pods]
+    return [group.disrupted_as_a_whole() if whole else group, *(pod.cpu(cpu) for pod in pods)]
+
+
+def halves(name: str, node: str) -> list[Any]:
+    """A gang of two that has one pod on a node, which nobody else can share."""
+    pods = [sized(f"{name}{at}").cpu("3").in_group(name) for at in range(2)]
+    return [make.pod_group(name).gang(2), pods[0].running(node), pods[1]]
 
 
 def members(*names: str) -> list[PodBuilder]:
@@ -108,6 +117,16 @@ CASES: dict[str, tuple[list[Any], str, list[Any]]] = {
         [*NODES, *gang(sized("m").in_group("g").running("a"), sized("n").in_group("g").running("gone"), whole=True)],
         "PodGroup default/g",
         [*NODES, *gang(*members("m"), sized("n").in_group("g").running("gone"), whole=True)],
+    ),
+    "group-never-fits": (
+        [*NODES, *gang(*members("m", "n", "o"), min_count=3, cpu="3")],
+        "PodGroup default/g",
+        [*NODES, *gang(*members("m", "n", "o"), min_count=2, cpu="3")],
+    ),
+    "groups-deadlocked": (
+        [*NODES, *halves("x", "a"), *halves("y", "b")],
+        "PodGroup default/x",
+        [*NODES, make.node("c"), *halves("x", "a"), *halves("y", "b")],
     ),
     "equal-classes": ([*classes(5, 5), *users(2)], "PriorityClass c1", [*classes(5, 500), *users(2)]),
     "no-room-between-classes": ([*classes(5, 6), *users(2)], "PriorityClass c1", [*classes(5, 7), *users(2)]),
@@ -212,15 +231,19 @@ CASES: dict[str, tuple[list[Any], str, list[Any]]] = {
 }
 
 
+#: What is found only where pod groups are on.
+WITH_GROUPS = {"group-never-fits": GROUPS, "groups-deadlocked": GROUPS}
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_a_cluster_that_breaks_the_rule(rule: str) -> None:
     breaking, culprit, _ = CASES[rule]
-    assert broken(*breaking).get(rule) == [culprit]
+    assert broken(*breaking, gates=WITH_GROUPS.get(rule, "")).get(rule) == [culprit]
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_cluster_like_it_that_does_not(rule: str) -> None:
-    assert rule not in broken(*CASES[rule][2])
+    assert rule not in broken(*CASES[rule][2], gates=WITH_GROUPS.get(rule, ""))
 
 
 def why(rule: str, *built: Any) -> str:

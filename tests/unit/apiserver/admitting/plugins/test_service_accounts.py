@@ -88,7 +88,8 @@ def test_volumes_of_two_pods_have_names_of_their_own(api: Api) -> None:
 
 
 def test_mirror_pods_are_left_alone(api: Api) -> None:
-    spec = api.post(PODS, pod(annotations={"kubernetes.io/config.mirror": "x"}))["spec"]
+    mirror = pod(annotations={"kubernetes.io/config.mirror": "x"})
+    spec = api.post(PODS, {**mirror, "spec": {**mirror["spec"], "nodeName": "n"}})["spec"]
     assert "serviceAccountName" not in spec
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bayplan.apiserver.admitting.warnings.pods import APP_ARMOR, warn_of_template
+from bayplan.apiserver.admitting.app_armor import APP_ARMOR
+from bayplan.apiserver.admitting.warnings.pods import warn_of_template
 
 LOCAL = {"type": "Localhost", "localhostProfile": "p"}
 

@@ -44,7 +44,7 @@ def test_rules_are_served_since_1_37(newer: LiveCluster, older: LiveCluster) -> 
     [
         (rule({"key": "a b", "effect": "NoSchedule"}), 'spec.taint.key: Invalid value: "a b"'),
         (rule({"key": "a", "effect": "Never"}), 'spec.taint.effect: Unsupported value: "Never"'),
-        (rule(BROKEN, driver="A"), 'spec.deviceSelector.driver: Invalid value: "A"'),
+        (rule(BROKEN, driver="A_"), 'spec.deviceSelector.driver: Invalid value: "A_"'),
         (rule(BROKEN, device="A"), 'spec.deviceSelector.device: Invalid value: "A"'),
     ],
 )

@@ -10,9 +10,9 @@ from bayplan.apiserver.admitting.pod_resources import QOS_RESOURCES
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import port_name_faults, port_number_faults
 from bayplan.apiserver.admitting.validation.pods.environment import check_environment
-from bayplan.apiserver.admitting.validation.pods.probes import check_lifecycle, check_probes
+from bayplan.apiserver.admitting.validation.pods.probes import Ending, check_lifecycle, check_probes
 from bayplan.apiserver.admitting.validation.pods.resources import check_requirements
-from bayplan.apiserver.admitting.validation.pods.security import check_container_security_context
+from bayplan.apiserver.admitting.validation.pods.security import check_container_security_context, has_host_users
 from bayplan.apiserver.admitting.validation.pods.volumes import PULL_POLICIES, check_mounts
 from bayplan.model.dns_names import label_faults
 
@@ -27,24 +27,41 @@ _RESTART_RULES_MAX, _EXIT_CODES_MAX = 20, 255
 _NOT_FOR_INIT = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
 _EPHEMERAL_FORBIDDEN = (
-    *("lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "ports", "resizePolicy"),
-    *("restartPolicy", "restartPolicyRules"),
+    *("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules"),
+    *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
 )
 
 
 class _Surroundings(NamedTuple):
-    """What a container may refer to in its pod."""
+    """What a container may refer to in its pod, and what the pod says for all of them."""
 
     volumes: Mapping[str, Document]
     claim_names: Set[str]
     restart_policy: str
+    host_users: bool
+    ending: Ending
+    restarted_before: bool
+    """Whether resizing already restarted a container that starts the pod, which new pods may not say."""
 
 
 def check_all_containers(
-    spec: Document, volumes: Mapping[str, Document], claim_names: Set[str], faults: Faults, path: Path
+    spec: Document,
+    volumes: Mapping[str, Document],
+    claim_names: Set[str],
+    faults: Faults,
+    path: Path,
+    before: Document | None,
 ) -> None:
     """Of all three lists."""
-    around = _Surroundings(volumes, claim_names, spec.get("restartPolicy", ""))
+    ending = Ending(spec.get("terminationGracePeriodSeconds"), (spec.get("os") or {}).get("name"), "os" in spec)
+    around = _Surroundings(
+        volumes,
+        claim_names,
+        spec.get("restartPolicy", ""),
+        has_host_users(spec),
+        ending,
+        _restarts_init_containers(before),
+    )
     containers = spec.get("containers") or []
     if not containers:
         faults.required(f"{path}.containers")
@@ -65,7 +82,7 @@ def _check_containers(containers: list[Document], around: _Surroundings, faults:
             faults.duplicate(f"{at}.name", container["name"])
         names.add(container["name"])
         if "lifecycle" in container:
-            check_lifecycle(container["lifecycle"], faults, f"{at}.lifecycle")
+            check_lifecycle(container["lifecycle"], around.ending, faults, f"{at}.lifecycle")
         check_probes(container, faults, at)
         _check_restarts(container, faults, at)
     _check_host_ports(containers, faults, path)
@@ -85,12 +102,25 @@ def _check_init_containers(
         _check_host_ports([container], faults, path)
         if container.get("restartPolicy") == "Always":
             if "lifecycle" in container:
-                check_lifecycle(container["lifecycle"], faults, f"{at}.lifecycle")
+                check_lifecycle(container["lifecycle"], around.ending, faults, f"{at}.lifecycle")
             check_probes(container, faults, at)
         else:
             for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
                 if field in container:
                     faults.forbidden(f"{at}.{field}", _NOT_FOR_INIT)
+            for index, policy in enumerate(container.get("resizePolicy", ())):
+                if policy.get("restartPolicy") == "RestartContainer" and not around.restarted_before:
+                    text = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+                    faults.invalid(f"{at}.resizePolicy[{index}].restartPolicy", "RestartContainer", text)
+
+
+def _restarts_init_containers(spec: Document | None) -> bool:
+    return any(
+        policy.get("restartPolicy") == "RestartContainer"
+        for container in (spec or {}).get("initContainers") or ()
+        if container.get("restartPolicy") != "Always"
+        for policy in container.get("resizePolicy", ())
+    )
 
 
 def _check_ephemeral(
@@ -101,6 +131,7 @@ def _check_ephemeral(
     for position, container in enumerate(containers):
         at = f"{path}[{position}]"
         _check_container(container, around, faults, at)
+        check_image_padding(container, faults, at)
         if container["name"] in names:
             faults.duplicate(f"{at}.name", container["name"])
         names.add(container["name"])
@@ -110,8 +141,17 @@ def _check_ephemeral(
         for field in _EPHEMERAL_FORBIDDEN:
             if container.get(field):
                 faults.forbidden(f"{at}.{field}", _NOT_EPHEMERAL)
-        if container.get("resources"):
-            faults.forbidden(f"{at}.resources", _NOT_EPHEMERAL)
+        for index, mount in enumerate(container.get("volumeMounts", ())):
+            for field in ("subPath", "subPathExpr"):
+                if mount.get(field):
+                    faults.forbidden(f"{at}.volumeMounts[{index}].{field}", _NOT_EPHEMERAL)
+
+
+def check_image_padding(container: Document, faults: Faults, path: Path) -> None:
+    """Of a pod's containers; templates may have blanks there."""
+    image = container.get("image", "")
+    if image != image.strip():
+        faults.invalid(f"{path}.image", image, "must not have leading or trailing whitespace")
 
 
 def _check_container(container: Document, around: _Surroundings, faults: Faults, path: Path) -> None:
@@ -135,7 +175,8 @@ def _check_container(container: Document, around: _Surroundings, faults: Faults,
     if "resizePolicy" in container:
         _check_resize_policies(container["resizePolicy"], around.restart_policy, faults, f"{path}.resizePolicy")
     if "securityContext" in container:
-        check_container_security_context(container["securityContext"], faults, f"{path}.securityContext")
+        context, at = container["securityContext"], f"{path}.securityContext"
+        check_container_security_context(context, faults, at, host_users=around.host_users)
 
 
 def _check_ports(ports: list[Document], faults: Faults, path: Path) -> None:

@@ -180,7 +180,8 @@ def _check_doubly_selected(term: Document, faults: Faults, path: Path) -> None:
     for requirement in selector.get("matchExpressions", ()):
         key = requirement["key"]
         if key in keys and key in seen:
-            faults.invalid(f"{path}[{keys.index(key)}]", key, "exists in both matchLabelKeys and labelSelector")
+            last = max(position for position, other in enumerate(keys) if other == key)
+            faults.invalid(f"{path}[{last}]", key, "exists in both matchLabelKeys and labelSelector")
         seen.add(key)
 
 

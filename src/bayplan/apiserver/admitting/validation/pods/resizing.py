@@ -31,7 +31,7 @@ def check_pod_resize(new: Document, old: Document, faults: Faults) -> None:
         faults.forbidden(_NOWHERE, "windows pods cannot be resized")
         return
     check_metadata(new["metadata"], faults)
-    check_pod(new, faults)
+    check_pod(new, faults, before)
     status = old.get("status", {})
     if qos_class(spec) != (status.get("qosClass") or qos_class(before)):
         shown = new.get("status", {}).get("qosClass", "")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from bayplan.apiserver.admitting.app_armor import PROFILE_PATH_MAX
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import id_faults
 from bayplan.apiserver.admitting.validation.volume_sources import check_descending
+from bayplan.apiserver.schema.gates import gate_is_on
 from bayplan.model.dns_names import subdomain_faults
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
@@ -19,10 +21,16 @@ _LABEL_POLICIES = ("MountOption", "Recursive")
 _PROC_MOUNTS = ("Default", "Unmasked")
 _NOT_ON_WINDOWS = "cannot be set for a windows pod"
 _NOT_ON_LINUX = "windows options cannot be set for a linux pod"
-_PROFILE_PATH_MAX = 4095
 _SYSCTL = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL_NAME = rf"({_SYSCTL}[\./])*{_SYSCTL}"
 _SYSCTL_MAX = 253
+_SHARED_SYSCTLS = frozenset(
+    {
+        *("kernel.sem", "kernel.shm", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced"),
+        *("kernel.msg", "kernel.msgmax", "kernel.msgmnb", "kernel.msgmni"),
+    }
+)
+_DOMAIN_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 _CREDENTIAL_KIB_MAX = 64
 _DOMAIN_MAX, _USER_MAX = 256, 104
 _POD_FIELDS_NOT_ON_WINDOWS = (
@@ -53,7 +61,8 @@ def check_pod_security_context(context: Document, spec: Document, faults: Faults
     _check_windows_options(context.get("windowsOptions"), faults, f"{path}.windowsOptions")
     _check_app_armor(context.get("appArmorProfile"), faults, f"{path}.appArmorProfile")
     faults.supported(f"{path}.supplementalGroupsPolicy", context.get("supplementalGroupsPolicy"), _GROUP_POLICIES)
-    faults.supported(f"{path}.seLinuxChangePolicy", context.get("seLinuxChangePolicy"), _LABEL_POLICIES)
+    policies = _LABEL_POLICIES if gate_is_on("SELinuxMount") else ("Recursive",)
+    faults.supported(f"{path}.seLinuxChangePolicy", context.get("seLinuxChangePolicy"), policies)
 
 
 def _check_sysctls(sysctls: list[Document], spec: Document, faults: Faults, path: Path) -> None:
@@ -67,13 +76,18 @@ def _check_sysctls(sysctls: list[Document], spec: Document, faults: Faults, path
             faults.invalid(at, name, text)
         elif name in seen:
             faults.duplicate(at, name)
-        dotted = name.replace("/", ".")
+        dotted = _dotted(name).partition("*")[0]
         if spec.get("hostNetwork") and dotted.startswith("net."):
             faults.invalid(at, name, "may not be specified when 'hostNetwork' is true")
-        shared = dotted.startswith(("kernel.shm", "kernel.msg", "fs.mqueue.")) or dotted == "kernel.sem"
-        if spec.get("hostIPC") and shared:
+        if spec.get("hostIPC") and (dotted in _SHARED_SYSCTLS or dotted.startswith("fs.mqueue.")):
             faults.invalid(at, name, "may not be specified when 'hostIPC' is true")
         seen.add(name)
+
+
+def _dotted(sysctl: str) -> str:
+    """With dots between its parts, whichever it is written with."""
+    first = re.search("[./]", sysctl)
+    return sysctl.translate(str.maketrans("./", "/.")) if first is not None and first[0] == "/" else sysctl
 
 
 def _check_seccomp(profile: Document | None, faults: Faults, path: Path) -> None:
@@ -100,12 +114,12 @@ def _check_app_armor(profile: Document | None, faults: Faults, path: Path) -> No
     kind, local = profile["type"], profile.get("localhostProfile")
     at = f"{path}.localhostProfile"
     if kind == "Localhost":
-        if local is None or not local.strip():
+        if not local:
             faults.required(at, "must be set when AppArmor type is Localhost")
         elif local.strip() != local:
             faults.invalid(at, local, "must not be padded with whitespace")
-        elif len(local) > _PROFILE_PATH_MAX:
-            faults.too_long(at, _PROFILE_PATH_MAX)
+        if local is not None and len(local.encode()) > PROFILE_PATH_MAX:
+            faults.too_long(at, PROFILE_PATH_MAX)
     elif kind in _PROFILES:
         if local is not None:
             faults.invalid(at, local, "can only be set when AppArmor type is Localhost")
@@ -146,7 +160,7 @@ def _windows_user_faults(name: str) -> Iterator[str]:
     if len(domain) >= _DOMAIN_MAX:
         yield f"'s Domain length must be under {_DOMAIN_MAX} characters"
     net_bios = re.fullmatch(r'[^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14}', domain)
-    dns = re.fullmatch(r"[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*", domain)
+    dns = re.fullmatch(rf"{_DOMAIN_LABEL}(\.{_DOMAIN_LABEL})*", domain)
     if backslash and not net_bios and not dns:
         yield "'s Domain doesn't match the NetBios nor the DNS format"
     if not user:
@@ -159,11 +173,61 @@ def _windows_user_faults(name: str) -> Iterator[str]:
         yield "'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
 
 
-def check_container_security_context(context: Document, faults: Faults, path: Path) -> None:
+def has_host_users(spec: Document) -> bool:
+    """Whether users are those of the node, as where a pod says nothing."""
+    return spec.get("hostUsers") is not False
+
+
+def check_user_namespace(spec: Document, faults: Faults, path: Path) -> None:
+    """What does not go with users of the pod's own."""
+    if has_host_users(spec):
+        return
+    for field, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+        if spec.get(field):
+            faults.forbidden(f"{path}.{shown}", "when `hostUsers` is false")
+    for container, at in _all_containers(spec, path):
+        if container.get("volumeDevices"):
+            faults.forbidden(f"{at}.volumeDevices", "when `hostUsers` is false")
+
+
+def check_host_processes(spec: Document, faults: Faults, path: Path) -> None:
+    """Of Windows: either all containers are processes of the node, or none is."""
+    of_pod, containers, found = _is_host_process(spec), 0, 0
+    for container, at in _all_containers(spec, path):
+        own = _is_host_process(container)
+        if own is not None and of_pod is not None and own != of_pod:
+            was = str(of_pod).lower()
+            text = f"pod hostProcess value must be identical if both are specified, was {was}"
+            faults.invalid(f"{at}.securityContext.windowsOptions.hostProcess", own, text)
+        containers, found = containers + 1, found + bool(of_pod if own is None else own)
+    if not found:
+        return
+    if found != containers:
+        text = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
+        faults.invalid(path, "", text)
+    if not spec.get("hostNetwork"):
+        text = "hostNetwork must be true if pod contains any hostProcess containers"
+        faults.invalid(f"{path}.hostNetwork", False, text)
+
+
+def _is_host_process(part: Document) -> bool | None:
+    options = (part.get("securityContext") or {}).get("windowsOptions") or {}
+    return options.get("hostProcess")
+
+
+def _all_containers(spec: Document, path: Path) -> Iterator[tuple[Document, Path]]:
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        for position, container in enumerate(spec.get(field) or ()):
+            yield container, f"{path}.{field}[{position}]"
+
+
+def check_container_security_context(context: Document, faults: Faults, path: Path, *, host_users: bool) -> None:
     for field in ("runAsUser", "runAsGroup"):
         if field in context:
             faults.all_invalid(f"{path}.{field}", context[field], id_faults(context[field]))
     faults.supported(f"{path}.procMount", context.get("procMount"), _PROC_MOUNTS)
+    if host_users and context.get("procMount") == "Unmasked":
+        faults.invalid(f"{path}.procMount", "Unmasked", "`hostUsers` must be false to use `Unmasked`")
     _check_seccomp(context.get("seccompProfile"), faults, f"{path}.seccompProfile")
     if context.get("allowPrivilegeEscalation") is False:
         if context.get("privileged"):
@@ -182,22 +246,25 @@ def check_operating_system(spec: Document, faults: Faults, path: Path) -> None:
     if "os" not in spec:
         return
     if not name:
-        faults.required(f"{path}.os.name", "cannot be empty")
+        faults.required(f"{path}.os.name")
     elif name not in ("linux", "windows"):
         faults.unsupported(f"{path}.os", name, ("linux", "windows"))
     context = spec.get("securityContext") or {}
     if name == "windows":
         for field in _POD_FIELDS_NOT_ON_WINDOWS:
-            if field in _OF_THE_POD and spec.get(field):
+            if field in _OF_THE_POD and _is_given(spec.get(field), field):
                 faults.forbidden(f"{path}.{field}", _NOT_ON_WINDOWS)
             elif context.get(field) is not None:
                 faults.forbidden(f"{path}.securityContext.{field}", _NOT_ON_WINDOWS)
     elif name == "linux" and context.get("windowsOptions") is not None:
         faults.forbidden(f"{path}.securityContext.windowsOptions", _NOT_ON_LINUX)
-    for field in ("initContainers", "containers", "ephemeralContainers"):
-        for position, container in enumerate(spec.get(field) or ()):
-            at = f"{path}.{field}[{position}].securityContext"
-            _check_container_system(container.get("securityContext", {}), name, faults, at)
+    for container, at in _all_containers(spec, path):
+        _check_container_system(container.get("securityContext", {}), name, faults, f"{at}.securityContext")
+
+
+def _is_given(value: bool | None, field: str) -> bool:
+    """Of two fields false is nothing; of the others it is something."""
+    return bool(value) if field in ("hostPID", "hostIPC") else value is not None
 
 
 def _check_container_system(context: Document, name: str | None, faults: Faults, path: Path) -> None:

@@ -7,8 +7,13 @@ from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
-from bayplan.apiserver.admitting.validation.names import is_address, range_faults
-from bayplan.apiserver.admitting.validation.pods.containers import check_all_containers
+from bayplan.apiserver.admitting.validation.names import (
+    loose_address_faults,
+    range_faults,
+    underscored_subdomain_faults,
+)
+from bayplan.apiserver.admitting.validation.pods.annotations import check_annotated_profiles, check_pod_annotations
+from bayplan.apiserver.admitting.validation.pods.containers import check_all_containers, check_image_padding
 from bayplan.apiserver.admitting.validation.pods.environment import check_file_volumes
 from bayplan.apiserver.admitting.validation.pods.placement import (
     check_affinity,
@@ -16,7 +21,12 @@ from bayplan.apiserver.admitting.validation.pods.placement import (
     check_tolerations,
 )
 from bayplan.apiserver.admitting.validation.pods.resources import check_amounts, check_pod_resources
-from bayplan.apiserver.admitting.validation.pods.security import check_operating_system, check_pod_security_context
+from bayplan.apiserver.admitting.validation.pods.security import (
+    check_host_processes,
+    check_operating_system,
+    check_pod_security_context,
+    check_user_namespace,
+)
 from bayplan.apiserver.admitting.validation.pods.volumes import check_images_named, check_volumes
 from bayplan.model.dns_names import label_faults, subdomain_faults
 from bayplan.model.meta import INT32_MAX
@@ -25,7 +35,8 @@ from bayplan.model.names import label_key_faults
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
-_NAMESERVERS_MAX, _SEARCHES_MAX = 3, 32
+_NAMESERVERS_MAX, _SEARCHES_MAX, _SEARCH_LIST_MAX = 3, 32, 2048
+_HOSTNAME_MAX = 64
 _GATED_NODE = "cannot be set until all schedulingGates have been cleared"
 
 
@@ -37,19 +48,18 @@ def check_new_pod(pod: Document, faults: Faults) -> None:
         faults.forbidden("spec.ephemeralContainers", "cannot be set on create")
     if spec.get("nodeName") and spec.get("schedulingGates"):
         faults.forbidden("spec.nodeName", _GATED_NODE)
+    check_annotated_profiles(pod["metadata"].get("annotations", {}), spec, faults, "spec")
 
 
-def check_pod(pod: Document, faults: Faults) -> None:
-    """What holds for every pod, new or changed."""
+def check_pod(pod: Document, faults: Faults, before: Document | None = None) -> None:
+    """What holds for every pod: a new one, or one that had another spec before."""
     spec = pod["spec"]
-    check_pod_spec(spec, faults, "spec", name=pod["metadata"].get("name", ""), is_pod=True)
+    check_pod_annotations(pod["metadata"].get("annotations", {}), spec, faults, "metadata.annotations")
+    check_pod_spec(spec, faults, "spec", name=pod["metadata"].get("name", ""), is_pod=True, before=before)
     _check_token_sources(spec, faults)
     for field in ("containers", "initContainers"):
         for position, container in enumerate(spec.get(field) or ()):
-            image = container.get("image", "")
-            if image != image.strip():
-                text = "must not have leading or trailing whitespace"
-                faults.invalid(f"spec.{field}[{position}].image", image, text)
+            check_image_padding(container, faults, f"spec.{field}[{position}]")
 
 
 def _check_token_sources(spec: Document, faults: Faults) -> None:
@@ -67,19 +77,30 @@ def check_template(template: Document, faults: Faults, path: Path) -> None:
     """Of a template in a workload."""
     metadata = template.get("metadata", {})
     check_labels(metadata.get("labels", {}), faults, f"{path}.labels")
-    check_annotations(metadata.get("annotations", {}), faults, f"{path}.annotations")
+    annotations = metadata.get("annotations", {})
+    check_annotations(annotations, faults, f"{path}.annotations")
+    check_pod_annotations(annotations, template["spec"], faults, f"{path}.annotations")
     check_pod_spec(template["spec"], faults, f"{path}.spec")
+    check_annotated_profiles(annotations, template["spec"], faults, f"{path}.spec")
     if template["spec"].get("ephemeralContainers"):
         faults.forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
 
 
-def check_pod_spec(spec: Document, faults: Faults, path: Path, *, name: str = "", is_pod: bool = False) -> None:
+def check_pod_spec(
+    spec: Document,
+    faults: Faults,
+    path: Path,
+    *,
+    name: str = "",
+    is_pod: bool = False,
+    before: Document | None = None,
+) -> None:
     """Of a pod, or of a template, whose pods have no name yet."""
     volumes = check_volumes(spec.get("volumes", ()), name, faults, f"{path}.volumes")
     if is_pod or admission_release().needs_images_of_volumes:
         check_images_named(spec.get("volumes", ()), faults, f"{path}.volumes")
     claim_names = _check_resource_claims(spec.get("resourceClaims", ()), faults, f"{path}.resourceClaims")
-    check_all_containers(spec, volumes, claim_names, faults, path)
+    check_all_containers(spec, volumes, claim_names, faults, path, before)
     if "resources" in spec:
         check_pod_resources(spec, claim_names, faults, path)
     _check_host_network(spec, faults, path, is_pod)
@@ -98,13 +119,13 @@ def check_pod_spec(spec: Document, faults: Faults, path: Path, *, name: str = ""
         _check_scheduling_gates(spec["schedulingGates"], faults, f"{path}.schedulingGates")
     if "topologySpreadConstraints" in spec:
         check_spread_constraints(spec["topologySpreadConstraints"], faults, f"{path}.topologySpreadConstraints")
+    check_host_processes(spec, faults, path)
+    check_user_namespace(spec, faults, path)
+    _check_hostname_override(spec, faults, f"{path}.hostnameOverride")
+    _check_names(spec, faults, path)
+    _check_rest(spec, faults, path)
     if spec.get("schedulingGroup") is not None:
         _check_scheduling_group(spec["schedulingGroup"], faults, f"{path}.schedulingGroup")
-    _check_names(spec, faults, path)
-    deadline = spec.get("activeDeadlineSeconds")
-    if deadline is not None:
-        faults.all_invalid(f"{path}.activeDeadlineSeconds", deadline, range_faults(deadline, 1, INT32_MAX))
-    _check_rest(spec, faults, path)
     check_file_volumes(spec, faults, path)
 
 
@@ -127,7 +148,8 @@ def _check_resource_claims(claims: list[Document], faults: Faults, path: Path) -
             faults.duplicate(f"{at}.name", name)
         else:
             faults.all_invalid(f"{at}.name", name, label_faults(name))
-        names.add(name)
+        if name:
+            names.add(name)
         sources = [
             field for field in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(field) is not None
         ]
@@ -178,6 +200,13 @@ def _check_dns(spec: Document, faults: Faults, path: Path) -> None:
         check_address(server, faults, f"{path}.nameservers[{position}]")
     if len(searches) > _SEARCHES_MAX:
         faults.invalid(f"{path}.searches", searches, f"must not have more than {_SEARCHES_MAX} search paths")
+    if len(" ".join(searches).encode()) > _SEARCH_LIST_MAX:
+        text = f"must not have more than {_SEARCH_LIST_MAX} characters (including spaces) in the search list"
+        faults.invalid(f"{path}.searches", searches, text)
+    for position, search in enumerate(searches):
+        if search != ".":
+            name = search.removesuffix(".")
+            faults.all_invalid(f"{path}.searches[{position}]", name, underscored_subdomain_faults(name))
     for position, option in enumerate(config.get("options", ())):
         if not option.get("name"):
             faults.required(f"{path}.options[{position}]", "must not be empty")
@@ -185,8 +214,7 @@ def _check_dns(spec: Document, faults: Faults, path: Path) -> None:
 
 def check_address(text: str, faults: Faults, path: Path) -> None:
     """Of an IP address of either family."""
-    if not is_address(text):
-        faults.invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+    faults.all_invalid(path, text, loose_address_faults(text))
 
 
 def _check_scheduling_gates(gates: list[Document], faults: Faults, path: Path) -> None:
@@ -200,15 +228,25 @@ def _check_scheduling_gates(gates: list[Document], faults: Faults, path: Path) -
 
 
 def _check_names(spec: Document, faults: Faults, path: Path) -> None:
-    for field, rule in (
-        ("serviceAccountName", subdomain_faults),
-        ("nodeName", subdomain_faults),
-        ("hostname", label_faults),
-        ("subdomain", label_faults),
-    ):
-        name = spec.get(field)
-        if name and rule(name):
-            faults.all_invalid(f"{path}.{field}", name, rule(name))
+    for field in ("serviceAccountName", "nodeName"):
+        faults.named_if_given(f"{path}.{field}", spec.get(field), subdomain_faults)
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None:
+        faults.all_invalid(f"{path}.activeDeadlineSeconds", deadline, range_faults(deadline, 1, INT32_MAX))
+    for field in ("hostname", "subdomain"):
+        faults.named_if_given(f"{path}.{field}", spec.get(field), label_faults)
+
+
+def _check_hostname_override(spec: Document, faults: Faults, path: Path) -> None:
+    name = spec.get("hostnameOverride")
+    if name is None:
+        return
+    for field in ("setHostnameAsFQDN", "hostNetwork"):
+        if spec.get(field):
+            faults.forbidden(path, f"may not be specified when {field} is true")
+    if len(name.encode()) > _HOSTNAME_MAX:
+        faults.too_long(path, _HOSTNAME_MAX)
+    faults.all_invalid(path, name, subdomain_faults(name))
 
 
 def _check_rest(spec: Document, faults: Faults, path: Path) -> None:

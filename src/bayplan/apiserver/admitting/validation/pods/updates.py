@@ -7,6 +7,7 @@ from bayplan.apiserver.admitting.internal_form import difference, internal
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_metadata
 from bayplan.apiserver.admitting.validation.names import range_faults
+from bayplan.apiserver.admitting.validation.pods.annotations import check_kept_annotations, check_pod_annotations
 from bayplan.apiserver.admitting.validation.pods.spec import check_pod
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.pod import REQUIRED
@@ -20,7 +21,10 @@ from bayplan.store.pods import (
 def check_pod_update(new: Document, old: Document, faults: Faults) -> None:
     """Of a write to the pod itself."""
     check_metadata(new["metadata"], faults)
-    check_pod(new, faults)
+    check_pod(new, faults, old["spec"])
+    annotations, known = (each["metadata"].get("annotations", {}) for each in (new, old))
+    check_kept_annotations(annotations, known, faults, "metadata.annotations")
+    check_pod_annotations(annotations, new["spec"], faults, "metadata.annotations")
     spec, before = new["spec"], old["spec"]
     for field in ("containers", "initContainers"):
         if len(spec.get(field) or ()) != len(before.get(field) or ()):
@@ -143,7 +147,7 @@ def _check_narrowed(new: Document, old: Document, faults: Faults) -> None:
 def check_ephemeral_update(new: Document, old: Document, faults: Faults) -> None:
     """Ephemeral containers may be added, never changed or taken away."""
     check_metadata(new["metadata"], faults)
-    check_pod(new, faults)
+    check_pod(new, faults, old["spec"])
     containers = {container["name"]: container for container in new["spec"].get("ephemeralContainers", ())}
     for container in old["spec"].get("ephemeralContainers", ()):
         found = containers.get(container["name"])

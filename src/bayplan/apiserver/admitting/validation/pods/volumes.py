@@ -25,12 +25,14 @@ from bayplan.apiserver.admitting.validation.trust import (
     certificate_seconds_max,
 )
 from bayplan.apiserver.admitting.validation.volume_sources import (
+    LONG_PORTAL,
     MORE_THAN_ONE,
     SourceCheck,
     check_descending,
     check_driver_name,
     check_required,
     check_secret,
+    has_long_portal,
 )
 from bayplan.apiserver.admitting.validation.volumes import SHOWN_SOURCES, check_claim_spec
 from bayplan.model.dns_names import label_faults, subdomain_faults
@@ -90,6 +92,8 @@ def _check_source(volume: Document, pod_name: str, faults: Faults, path: Path) -
         _CHECKS[kind](source, faults, at)
     else:
         check_required(kind, source, faults, at)
+    if kind == "iscsi" and has_long_portal(volume["name"], source):
+        faults.invalid(f"{path}.name", volume["name"], LONG_PORTAL)
     for field in sources[1:]:
         faults.forbidden(f"{path}.{_SHOWN_AGAIN.get(field, field)}", MORE_THAN_ONE)
     if kind == "ephemeral" and pod_name and volume["name"]:
@@ -140,8 +144,11 @@ def _check_iscsi(source: Document, faults: Faults, path: Path) -> None:
     found = Faults()
     check_required("iscsi", source, found, path)
     for fault in found:
-        unknown = not str(source.get("iqn")).startswith(("iqn", "eui", "naa"))
-        if fault.field == f"{path}.iqn" and unknown and "must be valid format" in fault.message:
+        if fault.field == f"{path}.secretRef.name":
+            continue
+        name = {f"{path}.iqn": "iqn", f"{path}.initiatorname": "initiatorName"}.get(fault.field, "")
+        is_unknown = name and not str(source.get(name)).startswith(("iqn", "eui", "naa"))
+        if is_unknown and fault.message.endswith("must be valid format"):
             fault = fault._replace(message=f"{fault.message} starting with iqn, eui, or naa")  # noqa: PLW2901
         faults.append(fault)
 
@@ -312,6 +319,7 @@ def check_mounts(container: Document, volumes: Mapping[str, Document], faults: F
     device_names = {device["name"] for device in devices}
     device_paths = {device["devicePath"] for device in devices}
     mount_paths: set[str] = set()
+    is_privileged = bool((container.get("securityContext") or {}).get("privileged"))
     for position, mount in enumerate(mounts):
         at = f"{path}.volumeMounts[{position}]"
         _check_mount(mount, volumes, mount_paths, faults, at)
@@ -320,8 +328,9 @@ def check_mounts(container: Document, volumes: Mapping[str, Document], faults: F
             faults.invalid(f"{at}.name", mount["name"], "must not already exist in volumeDevices")
         if mount["mountPath"] in device_paths:
             faults.invalid(f"{at}.mountPath", mount["mountPath"], "must not already exist as a path in volumeDevices")
-        _check_parts(mount, faults, at, f"{path}.volumeMounts")
-    _check_devices(devices, volumes, faults, f"{path}.volumeDevices")
+        _check_parts(mount, faults, at, f"{path}.volumeMounts", is_privileged=is_privileged)
+    mounted = {mount["name"] for mount in mounts}, {mount["mountPath"] for mount in mounts}
+    _check_devices(devices, volumes, mounted, faults, f"{path}.volumeDevices")
 
 
 def _check_mount(
@@ -337,7 +346,7 @@ def _check_mount(
         faults.invalid(f"{path}.mountPath", mount["mountPath"], "must be unique")
 
 
-def _check_parts(mount: Document, faults: Faults, path: Path, mounts_path: Path) -> None:
+def _check_parts(mount: Document, faults: Faults, path: Path, mounts_path: Path, *, is_privileged: bool) -> None:
     # The real server names the list, not the mount, for these.
     if "subPath" in mount:
         check_descending(mount["subPath"], faults, f"{mounts_path}.subPath")
@@ -349,6 +358,9 @@ def _check_parts(mount: Document, faults: Faults, path: Path, mounts_path: Path)
     propagation = mount.get("mountPropagation")
     if propagation is not None and propagation not in _PROPAGATION:
         faults.unsupported(f"{mounts_path}.mountPropagation", propagation, _PROPAGATION)
+    if propagation == "Bidirectional" and not is_privileged:
+        text = "Bidirectional mount propagation is available only to privileged containers"
+        faults.forbidden(f"{mounts_path}.mountPropagation", text)
     recursive = mount.get("recursiveReadOnly")
     if recursive not in (None, "Disabled"):
         at = f"{mounts_path}.recursiveReadOnly"
@@ -362,7 +374,13 @@ def _check_parts(mount: Document, faults: Faults, path: Path, mounts_path: Path)
             faults.forbidden(at, text)
 
 
-def _check_devices(devices: Iterable[Document], volumes: Mapping[str, Document], faults: Faults, path: Path) -> None:
+def _check_devices(
+    devices: Iterable[Document],
+    volumes: Mapping[str, Document],
+    mounted: tuple[set[str], set[str]],
+    faults: Faults,
+    path: Path,
+) -> None:
     names: set[str] = set()
     paths: set[str] = set()
     for position, device in enumerate(devices):
@@ -382,8 +400,15 @@ def _check_devices(devices: Iterable[Document], volumes: Mapping[str, Document],
             faults.required(f"{at}.devicePath")
         if device_path in paths:
             faults.invalid(f"{at}.devicePath", device_path, "must be unique")
-        names.add(name)
-        paths.add(device_path)
+        if ".." in device_path.split("/"):
+            faults.invalid(f"{at}.devicePath", device_path, "can not contain backsteps ('..')")
+        else:
+            paths.add(device_path)
+        if name in mounted[0]:
+            faults.invalid(f"{at}.name", name, "must not already exist in volumeMounts")
+        if device_path in mounted[1]:
+            faults.invalid(f"{at}.devicePath", device_path, "must not already exist as a path in volumeMounts")
+        names.update({name} if name else ())
 
 
 _CHECKS: Final[dict[str, SourceCheck]] = {

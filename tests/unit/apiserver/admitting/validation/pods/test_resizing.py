@@ -110,12 +110,6 @@ def test_amounts_may_change(spec: dict[str, Any], changed: dict[str, Any]) -> No
             "spec.initContainers[0].name: Forbidden: initContainers may not be renamed or reordered on resize",
         ),
         (
-            starting(BOTH, resizePolicy=RESTARTS),
-            starting(MORE, resizePolicy=RESTARTS),
-            "spec.initContainers[0]: Forbidden: non-sidecar init containers with a resize policy of RestartContainer "
-            "cannot be resized",
-        ),
-        (
             starting(BOTH),
             starting(BOTH, resizePolicy=[{"resourceName": "cpu", "restartPolicy": "NotRequired"}]),
             "spec.initContainers[0]: Forbidden: only cpu and memory resources for init or sidecar containers are "
@@ -185,3 +179,13 @@ def test_the_class_that_the_status_says_counts() -> None:
 def test_what_the_pod_says_as_a_whole_stays_where_it_is_left_out() -> None:
     with serving("1.37"):
         assert resized({"resources": None}, {"resources": BOTH})["spec"]["resources"] == BOTH
+
+
+def test_containers_that_start_a_pod_and_restart_for_their_size_are_of_older_versions() -> None:
+    with pytest.raises(Invalid, match="must not be set to 'RestartContainer' for non-sidecar initContainers"):
+        admitted(pod(**containers(), **starting(BOTH, resizePolicy=RESTARTS)))
+    old = admitted(pod(**containers(), **starting(BOTH)))
+    old["spec"]["initContainers"][0]["resizePolicy"] = RESTARTS
+    new = {**old, "spec": {**old["spec"], **starting(MORE, resizePolicy=RESTARTS)}}
+    with pytest.raises(Invalid, match="a resize policy of RestartContainer cannot be resized"):
+        admit_update(resource_named(old), new, old, Documents(namespace("default")), NOW, "resize")
