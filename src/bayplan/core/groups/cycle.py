@@ -22,11 +22,11 @@ from bayplan.core.groups.placing import GroupStage
 from bayplan.core.groups.post_filter import run_group_post_filters
 from bayplan.core.groups.preempting import GroupPreemption
 from bayplan.core.groups.status import FITS, UNSCHEDULABLE_GROUP, GroupStatus, error_status
+from bayplan.core.queue.nominations import known_by_name
 from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import object_key
-from bayplan.model.meta import Condition, ObjectMeta
-from bayplan.model.pod import Pod
+from bayplan.model.meta import Condition
 
 INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
 SCHEDULED: Final = "Scheduled"
@@ -139,9 +139,8 @@ def forget_specs_of_nominated(cache: Cache, members: Sequence[Member]) -> None:
         row = cache.pods.rows_by_key.get(member.key)
         place = cache.nominated.place_of(row) if row is not None else None
         if place is not None:
-            meta = member.pod.metadata
             cache.remove_pod(member.key)
-            cache.nominate(Pod(metadata=ObjectMeta(namespace=meta.namespace, name=meta.name, uid=meta.uid)), place[0])
+            cache.nominate(known_by_name(member.pod), place[0])
 
 
 @dataclass(slots=True)

@@ -269,6 +269,7 @@ class SchedulingQueue:
         self._send_next_scout(queued.key, now)
         if self.nominations.node_of(queued.info):
             self._skipped[queued.key] = queued
+            self.nominations.keep_by_name(queued.pod, queued.info)
 
     def return_failed(
         self, queued: QueuedPod, rejectors: tuple[str, ...], pending: tuple[str, ...], now: int

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.queue.queued_pod import identity_of
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod
 
 
@@ -29,6 +30,12 @@ class _Kept(NamedTuple):
     node: str
     pod: PodInfo
     told: str  # the node that the pod's status named at the nomination
+
+
+def known_by_name(pod: Pod) -> Pod:
+    """A pod of which nothing else is known."""
+    meta = pod.metadata
+    return Pod(metadata=ObjectMeta(namespace=meta.namespace, name=meta.name, uid=meta.uid))
 
 
 class Nominations:
@@ -83,6 +90,16 @@ class Nominations:
         """The pod changed. An update that knows of no nomination may be older than the one just made: that stays."""
         unaware = not old.nominated_node_name and not new.nominated_node_name
         self.set(pod, new, self.node_of(old) if unaware else new.nominated_node_name)
+
+    def keep_by_name(self, pod: Pod, info: PodInfo) -> None:
+        """The node stays kept for a pod that is in no queue, of which upstream finds but the name.
+
+        Such a pod takes a place on its node and nothing else there, and has priority 0.
+        """
+        kept = self._kept.get(identity_of(info))
+        if kept is not None and self._mirror is not None:
+            self._mirror.remove_pod(info.key)
+            self._mirror.nominate(known_by_name(pod), kept.node)
 
     def remove(self, info: PodInfo) -> str:
         """End the pod's nomination; gives the node that was kept, or ""."""

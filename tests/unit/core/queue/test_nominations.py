@@ -176,6 +176,15 @@ def test_a_pod_that_is_skipped_has_its_node_kept_until_it_is_gone() -> None:
     assert stage.woken() == ["low", "equal"]
 
 
+def test_of_a_pod_that_is_skipped_only_its_place_is_kept() -> None:
+    """It is in no queue any longer, where upstream looks up what it needs and how important it is."""
+    stage = Standoff()
+    stage.queue.activate([stage.preemptor.key], stage.now)
+    stage.queue.skip(stage.pop(), stage.now)
+    row = stage.cache.pods.rows_by_key["default/preemptor"]
+    assert (stage.cache.nominated.place_of(row), stage.cache.pods.priorities[row]) == ((KEPT, 0), 0)
+
+
 def test_nobody_is_woken_by_a_new_nomination() -> None:
     assert Standoff().woken() == []
 
