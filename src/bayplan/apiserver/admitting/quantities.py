@@ -29,11 +29,12 @@ def canonical(raw: RawQuantity) -> str:
 
 @lru_cache(maxsize=65_536, typed=True)
 def canonical_amount(raw: RawQuantity) -> str:
-    """As `canonical`, for an amount of a resource: finer than a thousandth is rounded up."""
+    """As `canonical`, for an amount of a resource: finer than a thousandth is rounded away from zero."""
     nano = parse_quantity(raw)
     if _is_kept(str(raw)) and nano % NANO_PER_MILLI == 0:
         return str(raw)
-    return written(-(-nano // NANO_PER_MILLI) * NANO_PER_MILLI, like=raw)
+    thousandths = -(-abs(nano) // NANO_PER_MILLI)
+    return written((-thousandths if nano < 0 else thousandths) * NANO_PER_MILLI, like=raw)
 
 
 def _is_kept(text: str) -> bool:

@@ -76,7 +76,6 @@ class Registry:
         storage.prepare = self.typed.prepare
         storage.follow(self.typed.follow)
         storage.follow(self.definitions.follow, CUSTOM_RESOURCE_DEFINITIONS)
-        storage.follow(lambda change: self._show_defaults_of(change.new), CUSTOM_RESOURCE_DEFINITIONS)
 
     def restore(self, now: int) -> None:
         """Takes over what an earlier process left in the storage."""
@@ -144,7 +143,8 @@ class Registry:
         entry = self.storage.add(stored_as, made)
         if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS:
             # A moment later, as whoever created it sees on a real server: the answer shows it as it was.
-            self.storage.put(stored_as, entry, self.definitions.established(entry.document, now))
+            established = self.definitions.established(entry.document, now)
+            self._show_defaults_of(self.storage.put(stored_as, entry, established))
         return entry
 
     def update(
@@ -257,7 +257,10 @@ class Registry:
         if deleting.may_go_now(old, made):
             self.storage.remove(storage_name(resource), entry)
             return _unstored(made)
-        return self.storage.put(storage_name(resource), entry, made)
+        written = self.storage.put(storage_name(resource), entry, made)
+        if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS and made["spec"] != old["spec"]:
+            self._show_defaults_of(written)
+        return written
 
     def apply(
         self,

@@ -42,9 +42,10 @@ def test_a_quantity_has_one_way_of_being_written(given: str | float, written: st
     assert canonical(given) == written
 
 
-def test_amounts_of_resources_are_rounded_up_to_thousandths() -> None:
+def test_amounts_of_resources_are_rounded_away_from_zero_to_thousandths() -> None:
     assert canonical_amount("1u") == "1m"
     assert canonical_amount("1000100u") == "1001m"
+    assert canonical_amount("-1n") == "-1m"
 
 
 def test_a_sum_keeps_the_notation_of_the_left_one_unless_that_is_zero() -> None:
@@ -55,4 +56,6 @@ def test_a_sum_keeps_the_notation_of_the_left_one_unless_that_is_zero() -> None:
 
 def test_a_difference_is_never_below_zero() -> None:
     assert subtracted("1", "2") == "0"
+    assert subtracted("1", "1") == "0"
+    assert subtracted("2n", "1n") == "1n"
     assert subtracted("2Gi", "1Gi") == "1Gi"

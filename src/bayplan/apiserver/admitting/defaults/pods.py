@@ -121,8 +121,6 @@ def _default_container(container: Document) -> None:
 def _default_value_source(source: Document) -> None:
     if "fieldRef" in source:
         source["fieldRef"].setdefault("apiVersion", "v1")
-    if "resourceFieldRef" in source:
-        source["resourceFieldRef"].setdefault("divisor", "0")
     if "fileKeyRef" in source:
         source["fileKeyRef"].setdefault("optional", False)
 
