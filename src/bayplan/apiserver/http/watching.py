@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from functools import partial
 from time import monotonic
 from typing import Final
 
@@ -18,6 +19,7 @@ from bayplan.apiserver.http.rendering import object_bytes
 from bayplan.apiserver.http.requests import Request, StreamedAnswer
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.registry.turns import in_thread
 from bayplan.apiserver.registry.versions import served_form, storage_name
 from bayplan.apiserver.storage.entries import Document, Entry, encode_json
 from bayplan.apiserver.storage.log import BYTES_MAX, DocumentChange, watch_line
@@ -88,7 +90,7 @@ class Watch:
             begin(self)
             while True:
                 while self._initial is not None:
-                    if piece := self._next_initial():
+                    if piece := await self._next_initial(self._initial):
                         yield piece
                     await asyncio.sleep(0)
                 if self._lines:
@@ -133,16 +135,23 @@ class Watch:
         seen = ((self._event_of(change), change) for change in changes)
         yield from _gathered(self._line(event_type, change) if event_type else b"" for event_type, change in seen)
 
-    def _next_initial(self) -> bytes:
+    async def _next_initial(self, initial: Iterator[bytes]) -> bytes:
         """Some more of it. After the last of it, what has changed meanwhile is noted."""
-        assert self._initial is not None
-        piece = None if self._is_over else next(self._initial, None)
+        piece = None
+        if not self._is_over:
+            more = partial(next, initial, None)
+            piece = await in_thread(more) if self._reads_documents else more()
         if piece is None:
             self._initial = None
             noted, self._noted_meanwhile = self._noted_meanwhile, []
             for change in noted:
                 self._note(change)
         return piece or b""
+
+    @property
+    def _reads_documents(self) -> bool:
+        """Whether JSON that is there does not do."""
+        return bool(self._form.shape) or not self._selection.is_everything
 
     def add_since(self, version: int) -> None:
         """What has changed since a version, or the one event that says that this is not known any more."""

@@ -78,7 +78,6 @@ class Registry:
         storage.prepare = self.typed.prepare
         storage.follow(self.typed.follow)
         storage.follow(self.definitions.follow, CUSTOM_RESOURCE_DEFINITIONS)
-        storage.follow(lambda change: self._show_defaults_of(change.new), CUSTOM_RESOURCE_DEFINITIONS)
 
     def restore(self, now: int) -> None:
         """Takes over what an earlier process left in the storage."""
@@ -150,7 +149,8 @@ class Registry:
             # A moment later, as whoever created it sees on a real server: the answer shows it as it was.
             made = self.definitions.established(entry.document, now)
             scope = self.definitions.scope(resource, "status")
-            self.storage.put(stored_as, entry, track(scope, entry.document, made, _SERVER, now))
+            owned = track(scope, entry.document, made, _SERVER, now)
+            self._show_defaults_of(self.storage.put(stored_as, entry, owned))
         return entry
 
     def update(
@@ -263,7 +263,10 @@ class Registry:
         if deleting.may_go_now(old, made):
             self.storage.remove(storage_name(resource), entry)
             return _unstored(made)
-        return self.storage.put(storage_name(resource), entry, made)
+        written = self.storage.put(storage_name(resource), entry, made)
+        if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS and made["spec"] != old["spec"]:
+            self._show_defaults_of(written)
+        return written
 
     def apply(
         self,

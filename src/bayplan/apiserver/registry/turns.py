@@ -146,8 +146,9 @@ class _Job(Generic[T]):
         try:
             return self._done.acquire(timeout=seconds)
         finally:
+            self._stands_still = False  # first, as work that writes on and on would hardly let go of the lock
             with self._switch:  # not in the middle of a write
-                self._stands_still = False
+                pass
 
     def outcome(self) -> T:
         return self._outcome()

@@ -39,7 +39,7 @@ class TypeFaults(msgspec.Struct, frozen=True):
 
 def faults_in_text(text: bytes, whole: Message) -> TypeFaults:
     """Of a body that is valid JSON."""
-    pairs = json.loads(text, object_pairs_hook=_Pairs, parse_float=_Float)
+    pairs = json.loads(text, object_pairs_hook=_pairs, parse_float=_Float)
     return _faults(pairs, whole)
 
 
@@ -50,12 +50,17 @@ def faults_in_document(document: dict[str, Any], whole: Message) -> TypeFaults:
 def repeated_in_text(text: bytes) -> tuple[str, ...]:
     """What is said of fields given twice, in JSON of any type."""
     judge = _Judge()
-    judge.anything(json.loads(text, object_pairs_hook=_Pairs), _Place())
+    judge.anything(json.loads(text, object_pairs_hook=_pairs), _Place())
     return tuple(judge.strict)
 
 
 class _Pairs(list[tuple[str, Any]]):
     """An object with all its keys, also those that come twice."""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
+    """The same: each call of it lets other threads go on, while a large text is read."""
+    return _Pairs(pairs)
 
 
 class _Float(float):

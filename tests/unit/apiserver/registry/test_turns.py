@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -198,5 +199,32 @@ def test_work_that_nobody_waits_for_any_more_writes_nothing() -> None:
         goes_on.set()
         await turns.free()
         assert storage.count("configmaps") == 0
+
+    _beside(check)
+
+
+def test_work_that_writes_without_a_pause_does_not_hold_the_loop() -> None:
+    async def check(thread: WorkingThread, turns: WritingTurns, storage: Storage) -> None:
+        def take_long(_change: object) -> None:
+            ends_at = time.monotonic() + 0.002
+            while time.monotonic() < ends_at:
+                pass
+
+        storage.follow(take_long)
+        is_enough = False
+
+        def end() -> None:
+            nonlocal is_enough
+            is_enough = True
+
+        def work() -> int:
+            for number in range(1_000):
+                if is_enough:
+                    return number
+                storage.add("configmaps", _config_map(f"m{number}"))
+            return 1_000
+
+        asyncio.get_running_loop().call_later(0.02, end)
+        assert await turns.done_beside(thread, work) < 100
 
     _beside(check)
