@@ -7,6 +7,8 @@ from collections import Counter
 from typing import Any
 
 from tests.answers.checking import PENDING, Case, Checked, Facts
+from tests.answers.gang_clusters import gang
+from tests.answers.manifests import HOST
 
 
 def check_group(case: Case) -> Checked:
@@ -61,14 +63,82 @@ def check_group_capacity(case: Case) -> Checked:
     )
     case.cluster.shell("kubectl apply -f more.json")
     case.cluster.settle()
-    racks = {
-        node["metadata"]["name"]: node["metadata"]["labels"][document["within"]]
-        for node in json.loads(case.cluster.shell("kubectl get nodes -o json"))["items"]
+    return _counted(case, document, name)
+
+
+def check_gang_capacity(case: Case) -> Checked:
+    """One gang more than the answer said, of pods such as it was asked about: all but one of them are scheduled."""
+    document = case.document()
+    requests = dict(pair.split("=") for pair in document["group"].split(","))
+    names = [f"{case.app}{number}" for number in range(1, document["fits"] + 2)]
+    within, size = document["within"] or "", document["podsInEach"]
+    made = [obj for name in names for obj in gang(name, size, requests["cpu"], within=within)]
+    (case.cluster.folder / "more.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": made}), encoding="utf-8"
+    )
+    case.cluster.shell("kubectl apply -f more.json")
+    case.cluster.settle()
+    return _counted(case, document, case.app)
+
+
+def check_capacity_by_evicting(case: Case) -> Checked:
+    """As many groups as fit by evictions, and one more: all but one are scheduled, and the victims have gone."""
+    document = case.document()
+    namespace, _, name = document["group"].partition("/")
+    made = json.loads(case.cluster.shell(f"kubectl get podgroup,job {name} --namespace {namespace} -o json"))["items"]
+    count = document["fits"] + document["byEvicting"]
+    before = case.cluster.pods()
+    for number in range(1, count + 2):
+        copies = [_copy(obj, f"{name}{number}") for obj in made]
+        (case.cluster.folder / f"more{number}.json").write_text(
+            json.dumps({"apiVersion": "v1", "kind": "List", "items": copies}), encoding="utf-8"
+        )
+        case.cluster.shell(f"kubectl apply -f more{number}.json")
+        case.cluster.settle()
+    after = case.cluster.pods()
+    ours = [pod for pod in after.values() if pod.app.startswith(name) and pod.app != name]
+    gone = {pod.key for pod in before.values() if pod.runs and not (pod.uid in after and after[pod.uid].runs)}
+    said = {"running": count * document["podsInEach"], "pending": document["podsInEach"]}
+    happened: Facts = {"running": sum(pod.runs for pod in ours), "pending": sum(pod.waits for pod in ours)}
+    done = "\n".join(f"kubectl apply -f more{number}.json" for number in range(1, count + 2))
+    return Checked(done, said | {"evicted": sorted(document["victims"])}, happened | {"evicted": sorted(gone)})
+
+
+def check_group_moves(case: Case) -> Checked:
+    """The script; then the gang's pods are where room was made, and those that made it where they were to go."""
+    document = case.document()
+    script = case.asker.ask(f"{case.question} --script").text
+    (case.cluster.folder / "moves.sh").write_text(script, encoding="utf-8")
+    before = case.cluster.pods()
+    done = case.carry_out(["sh moves.sh"])
+    after = case.cluster.pods()
+    moved = {each["pod"] for each in document["moves"]}
+    gone = {pod.key for pod in before.values() if pod.runs and not (pod.uid in after and after[pod.uid].runs)}
+    new = [pod for pod in after.values() if pod.runs and pod.uid not in before and pod.app != case.app]
+    said = {
+        "gang on": sorted(document["nodes"].values()),
+        "moved": sorted(moved),
+        "moved to": sorted(each["to"] for each in document["moves"]),
     }
-    pods = [pod for pod in case.cluster.pods().values() if pod.app != name]
-    where = Counter(racks[pod.node] if pod.node else PENDING for pod in pods)
-    size = document["podsInEach"]
-    said = {domain: groups * size for domain, groups in document["byDomain"].items()} | {PENDING: size}
+    happened = {
+        "gang on": sorted(pod.node for pod in after.values() if pod.app == case.app and pod.runs),
+        "moved": sorted(gone),
+        "moved to": sorted(pod.node for pod in new),
+    }
+    return Checked(done, said, happened)
+
+
+def _counted(case: Case, document: dict[str, Any], name: str) -> Checked:
+    """Where pods of the new groups are: in which domains or, where these do not matter, on which nodes."""
+    nodes = json.loads(case.cluster.shell("kubectl get nodes -o json"))["items"]
+    label, size = document["within"], document["podsInEach"]
+    domains = {each["metadata"]["name"]: each["metadata"]["labels"][label or HOST] for each in nodes}
+    pods = [pod for pod in case.cluster.pods().values() if pod.app.startswith(name) and pod.app != name]
+    where = Counter(domains[pod.node] if pod.node else PENDING for pod in pods)
+    fitting = (
+        {domain: groups * size for domain, groups in document["byDomain"].items()} if label else document["byNode"]
+    )
+    said = fitting | {PENDING: size}
     return Checked("kubectl apply -f more.json", dict(sorted(said.items())), dict(sorted(where.items())))
 
 

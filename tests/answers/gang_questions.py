@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from tests.answers.checking import Check, check_exposure, check_fix, check_needs_no_fix, check_whatif
+from tests.answers.checking import Check, check_consolidate, check_exposure, check_fix, check_needs_no_fix, check_whatif
 from tests.answers.gang_checking import (
     check_best_change,
+    check_capacity_by_evicting,
+    check_gang_capacity,
     check_group,
     check_group_capacity,
+    check_group_moves,
     check_workload,
 )
 from tests.answers.gang_clusters import RACK, gang
@@ -119,5 +122,69 @@ GANG_QUESTIONS: tuple[Question, ...] = (
         "how many more gangs fit, each in one rack",
         "room-for-gangs",
         check_group_capacity,
+    ),
+    _about(
+        "capacity-new",
+        f"capacity --pod cpu=3 --gang 2 --within {RACK}",
+        "how many gangs fit that nobody has created, each in one rack",
+        "no-gang",
+        check_gang_capacity,
+        "new",
+    ),
+    _about(
+        "capacity-new-anywhere",
+        "capacity --pod cpu=3 --gang 2",
+        "how many gangs fit that nobody has created",
+        "no-gang",
+        check_gang_capacity,
+        "new",
+    ),
+    _about(
+        "capacity-evicting",
+        "capacity --workload podgroup/train",
+        "how many more gangs fit by evicting another as a whole",
+        "gangs-that-evict",
+        check_capacity_by_evicting,
+    ),
+    _about(
+        "capacity-devices",
+        "capacity --workload podgroup/train",
+        "how many more gangs fit, with a device for each pod and one for the gang",
+        "room-for-gangs-with-devices",
+        check_group_capacity,
+        gates=f"{GATES},DRAWorkloadResourceClaims=true",
+    ),
+    _about(
+        "defrag-rack",
+        "defrag --for podgroup/train",
+        "room for a gang in one rack",
+        "web-in-the-way",
+        check_group_moves,
+        files={"gang.json": gang("train", 2, within=RACK)},
+        later=applied("gang.json"),
+    ),
+    _about(
+        "defrag",
+        "defrag --for podgroup/train",
+        "room for a gang",
+        "webs-in-the-way",
+        check_group_moves,
+        files={"gang.json": gang("train", 2)},
+        later=applied("gang.json"),
+    ),
+    _about(
+        "consolidate-spare",
+        "consolidate",
+        "nodes that can be given back without the quorum being lost",
+        "gang-that-is-spread",
+        check_consolidate,
+    ),
+    _about(
+        "consolidate-whole",
+        "consolidate",
+        "a node that all of a gang leaves together",
+        "gang-on-one-node",
+        check_consolidate,
+        later="kubectl delete pod blocker",
     ),
 )

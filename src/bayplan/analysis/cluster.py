@@ -197,7 +197,8 @@ class Cluster(Shown, ClusterObjects):
         pods = [pod for pod in self.pods.values() if group_key(pod) == key and pod.spec.scheduler_name in profiles]
         if found is None or not pods:
             raise not_found(f"podgroup/{key}", "has no pods" if found is not None else "not found in the input")
-        copies = copies_of(found, [self.claiming(pod, cache) for pod in pods])
+        makes_claims = configuration.gates.dra_workload_resource_claims
+        copies = copies_of(found, pods, self.claim_templates, makes_group_claims=makes_claims)
         return count_groups(cache, profiles, copies, key, wanted=wanted, evicting=evicting)
 
     def gang_capacity(

@@ -229,7 +229,7 @@ class ClusterObjects:
 
     def claiming(self, pod: Pod, cache: Cache) -> Pod:
         """The pod with the resource claims that would be made for it, which the cache gets."""
-        knowing, claims = with_claims_made(pod, self._claim_templates)
+        knowing, claims = with_claims_made(pod, self.claim_templates)
         for claim in claims:
             cache.add(claim)
         return knowing
@@ -297,7 +297,7 @@ class ClusterObjects:
         return not self._is_whole and may_lack_budgets(self.objects)
 
     @cached_property
-    def _claim_templates(self) -> Templates:
+    def claim_templates(self) -> Templates:
         return templates_among(self.objects)
 
     @cached_property

@@ -13,14 +13,17 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeAlias
 
+from bayplan.analysis.device_claims import Templates, with_group_claims_made
 from bayplan.analysis.group_placement import GroupPlacer
 from bayplan.core.cache import Cache
 from bayplan.core.deciding import Decider
 from bayplan.core.framework.profile import Profile
 from bayplan.core.groups.cycle import attempt_group
 from bayplan.core.groups.member import Member
+from bayplan.core.groups.placing import assume
 from bayplan.model.groups import PodGroup, PodGroupStatus, topology_key
 from bayplan.model.kinds import Object, object_key
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodSchedulingGroup, PodStatus
 from bayplan.model.structs import replace
 
@@ -34,7 +37,7 @@ class GroupCopy:
 
     group: PodGroup
     pods: Sequence[Pod]
-    own: Sequence[Object] = ()  # what is made for its pods alone
+    own: Sequence[Object] = ()  # what is made for it and its pods alone
 
 
 #: The copy of this number, from 1 on.
@@ -78,21 +81,31 @@ class GroupCapacity:
         }
 
 
-def copies_of(group: PodGroup, pods: Sequence[Pod]) -> GroupCopies:
-    """Of a group with all its pods."""
+def copies_of(group: PodGroup, pods: Sequence[Pod], templates: Templates, *, makes_group_claims: bool) -> GroupCopies:
+    """Of a group with all its pods, each with new claims where these are made from templates."""
 
     def copy(number: int) -> GroupCopy:
         meta = group.metadata
         name = f"{meta.name}-{number}"
-        made = []
-        for pod in pods:
-            own = replace(pod.metadata, name=f"{pod.metadata.name}-{number}", uid="", deletion_timestamp=None)
-            spec = replace(pod.spec, node_name="", scheduling_group=PodSchedulingGroup(pod_group_name=name))
-            made.append(replace(pod, metadata=own, spec=spec, status=PodStatus()))
         renamed = replace(meta, name=name, uid=f"{meta.uid}-{number}")
-        return GroupCopy(replace(group, metadata=renamed, status=PodGroupStatus()), made)
+        new = replace(group, metadata=renamed, status=PodGroupStatus())
+        made = [_copied(pod, number, name) for pod in pods]
+        return GroupCopy(*with_group_claims_made(new, made, templates, are_made=makes_group_claims))
 
     return copy
+
+
+def _copied(pod: Pod, number: int, group: str) -> Pod:
+    meta = pod.metadata
+    own = ObjectMeta(
+        name=f"{meta.name}-{number}",
+        namespace=meta.namespace,
+        labels=meta.labels,
+        annotations=meta.annotations,
+        owner_references=meta.owner_references,
+    )
+    spec = replace(pod.spec, node_name="", scheduling_group=PodSchedulingGroup(pod_group_name=group))
+    return replace(pod, metadata=own, spec=spec, status=PodStatus())
 
 
 def count_groups(
@@ -133,7 +146,8 @@ def _place_one(
         unfit = next((each.message for each in placed.tried if not each.fits), "") if placed is not None else ""
         return unfit or attempt.root.message
     for outcome in attempt.bound:
-        cache.add_pod(outcome.member.pod, outcome.node, outcome.member.info)
+        profile = profiles[outcome.member.info.scheduler_name]
+        assume(cache, profile, outcome.member, cache.nodes.rows_by_name[outcome.node])
         found.by_node[outcome.node] += 1
     found.groups += 1
     if found.within and attempt.found is not None and attempt.found.chosen:
@@ -150,8 +164,8 @@ def _count_by_evicting(
     found.by_evicting = 0
     for number in count(found.groups + 1):
         copy = copies(number)
-        cache.add(copy.group)
-        placed = placer.place(object_key(copy.group), _members(cache, copy))
+        members = _members(cache, copy)
+        placed = placer.place(object_key(copy.group), members)
         if any(each.node is None for each in placed) or number > GROUPS_MAX:
             break
         found.by_evicting += 1
@@ -160,6 +174,6 @@ def _count_by_evicting(
 
 
 def _members(cache: Cache, copy: GroupCopy) -> list[Member]:
-    for obj in copy.own:
+    for obj in (copy.group, *copy.own):
         cache.add(obj)
     return [Member(pod, cache.info(pod), queued_at=position) for position, pod in enumerate(copy.pods)]

@@ -168,7 +168,7 @@ class ResourceClaimController(Reconciler[Key]):
             claim = store.find(ResourceClaim, key.namespace, known.resource_claim_name)
             if claim is not None and (is_made_for(claim, pod) or _is_made_for_group(claim, group)):
                 return None
-        if group is not None and _has_entry(group, entry):
+        if group is not None and has_entry(group, entry):
             # The controller of groups makes it, or nobody, as upstream, where the gate is off.
             return _claim_owned_by(store, group, entry.name) if self._makes_group_claims else None
         existing = _claim_owned_by(store, pod, entry.name)
@@ -190,7 +190,7 @@ def names_for_group(group: PodGroup) -> list[str]:
     return [name for name in names if name]
 
 
-def _has_entry(group: PodGroup, entry: PodResourceClaim) -> bool:
+def has_entry(group: PodGroup, entry: PodResourceClaim) -> bool:
     """Whether the group has a claim of that name from the same template."""
     return any(
         (each.name, each.resource_claim_template_name) == (entry.name, entry.resource_claim_template_name)

@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.devices import asks, claim_of, claim_template, device, device_class, slice_of
 
 from bayplan import Cluster
+from bayplan.config.releases import release_named
 from bayplan.model.errors import InvalidObject
+from bayplan.model.groups import PodGroupResourceClaim
+from bayplan.model.kinds import Object
+from bayplan.model.pod import PodResourceClaim
 from bayplan.testing.builders import node, pod, pod_group, priority_class
 
 ON = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+CLAIMS = f"{ON},DRAWorkloadResourceClaims=true"
 
 
 def cluster(size: int = 4, min_count: int = 4, *, within: str = "rack", running: bool = False) -> Cluster:
@@ -94,3 +100,41 @@ def test_more_fit_by_evicting_whole_units() -> None:
     assert (found.groups, found.by_evicting) == (1, 4)
     assert sorted(found.victims) == ["default/one-0", "default/one-1", "default/two-0", "default/two-1"]
     assert asked.group_capacity("t", feature_gates=ON).by_evicting is None
+
+
+def with_devices(entry: str, of_group: bool, named: str = "") -> Cluster:
+    """Two nodes with three devices each, and a gang of two whose pods use an entry."""
+    group = pod_group("t").gang(2).obj()
+    pods = [pod(f"t-{at}").cpu("1").in_group("t").obj() for at in range(2)]
+    template = None if named else "one"
+    for each in pods:
+        each.spec.resource_claims = [
+            PodResourceClaim(name=entry, resource_claim_template_name=template, resource_claim_name=named or None)
+        ]
+    if of_group:
+        group.spec.resource_claims = [PodGroupResourceClaim(name="ours", resource_claim_template_name="one")]
+    nodes = [node(name).capacity(cpu="8", memory="64Gi", pods=50).obj() for name in "ab"]
+    slices = [slice_of(name, *(device(f"d{at}") for at in range(3))) for name in "ab"]
+    claims: list[Object] = [claim_template("one", asks("r")), *([claim_of(named, asks("r"))] if named else [])]
+    return Cluster([*nodes, device_class(), *slices, *claims, group, *pods]).under(release_named("1.37"))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "gates", "groups"),
+    [
+        (with_devices("own", of_group=False), CLAIMS, 3),
+        (with_devices("own", of_group=True), CLAIMS, 3),
+        (with_devices("ours", of_group=True), CLAIMS, 6),
+        (with_devices("ours", of_group=True), ON, 0),
+        (with_devices("all", of_group=False, named="everybodys"), CLAIMS, 4),
+    ],
+    ids=[
+        "one each",
+        "one each, and one that nobody uses",
+        "one for the group",
+        "which nobody makes",
+        "one for everybody",
+    ],
+)
+def test_claims_are_those_of_new_pods_and_new_groups(cluster: Cluster, gates: str, groups: int) -> None:
+    assert cluster.group_capacity("t", feature_gates=gates).groups == groups
