@@ -130,6 +130,8 @@ def list_answer(
         return document_answer(made, form)
     if form.yaml:
         items = [served_form(resource, entry.document) for entry in entries]
+        if not is_custom(resource):
+            items = [_without_type(item) for item in items]
         return Answer(200, _yaml_list(resource, metadata, items), YAML)
     return Answer(200, _list_bytes(entries, resource, metadata))
 
@@ -147,5 +149,8 @@ def _list_bytes(entries: Sequence[Entry], resource: Resource, metadata: Document
 def _item_bytes(entry: Entry, resource: Resource) -> bytes:
     if entry.api_version == resource.api_version:
         return entry.body
-    document = served_form(resource, entry.document)
-    return encode_json({field: value for field, value in document.items() if field not in ("kind", "apiVersion")})
+    return encode_json(_without_type(served_form(resource, entry.document)))
+
+
+def _without_type(document: Document) -> Document:
+    return {field: value for field, value in document.items() if field not in ("kind", "apiVersion")}
