@@ -5,18 +5,16 @@ Upstream: pkg/api/persistentvolume/util.go, pkg/api/persistentvolumeclaim/util.g
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.volumes import OLD_MOUNT_OPTIONS
 from bayplan.apiserver.admitting.warnings.nodes import warn_of_node_term
-from bayplan.model.quantity import milli_value, parse_quantity
+from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 from bayplan.model.well_known import BETA_STORAGE_CLASS
 
 _INT64_MAX = (1 << 63) - 1
-_DIGITS_MAX = 18
 #: Sources of volumes by how they are called in warnings, and since when they do nothing.
 GONE_SOURCES: Final = {
     "photonPersistentDisk": ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
@@ -67,13 +65,9 @@ def warn_of_claim_spec(spec: Document, path: Path) -> Iterator[str]:
 
 
 def is_fractional(raw: str) -> bool:
-    """Whether the server takes an amount for one that is no whole number; it counts in thousandths, with 64 bits."""
-    milli = milli_value(parse_quantity(raw))
-    if -_INT64_MAX <= milli <= _INT64_MAX:
-        return milli % 1000 != 0
-    # What has few digits is nothing to the server then; of others it sees the lower bits.
-    seen = (milli + 2**63) % 2**64 - 2**63
-    return len(re.sub("[^0-9]", "", raw)) > _DIGITS_MAX and seen % 1000 != 0
+    """Whether the server takes an amount for one that is no whole number; it counts in thousandths, up to a limit."""
+    milli = min(-(-parse_quantity(raw) * 1000 // NANO_PER_UNIT), _INT64_MAX)
+    return milli % 1000 != 0
 
 
 def fractional(path: Path, raw: str) -> str:
