@@ -122,7 +122,8 @@ def choice_of(found: Attempt, view: View, start: int = 0) -> Choice:
         best = int(totals.max())
         return Fits(first_by_name(found.scored.best_rows(), view), best, totals, best, rows)
     filtered, post_filter = found.filtered, found.post_filter
-    assert filtered is not None, "there are nodes"
+    if filtered is None:
+        return Unschedulable(lambda: Diagnosis(NO_NODES))
     assert post_filter is not None, "nothing fits"
     return nothing_fits(post_filter, view, lambda: Diagnosis(found.message, filtered.rejectors(view)), start)
 

@@ -21,6 +21,11 @@ _ANY_HEX = "[0-9a-f]"
 _HOSTNAME = re.compile(r"[^\W_]([^\W_]|-)*(\.[^\W_]([^\W_]|-)*)*")
 _MAC = re.compile(r"[0-9a-fA-F]{2}(([:-])[0-9a-fA-F]{2}){5,19}|[0-9a-fA-F]{4}(\.[0-9a-fA-F]{4}){2,9}")
 _WORDED_DURATION = r"(?i)[0-9]+\s*(ns|nano|us|µs|micro|ms|milli|s|sec|m|min|h|hr|hour|d|day|w|wk|week)"
+_SHADE = r"(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])"
+_CREDIT_CARD = re.compile(
+    r"4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|"
+    r"3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11}"
+)
 _EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+|[^<>]*<[^@\s<>]+@[^@\s<>]+>")
 
 
@@ -58,6 +63,35 @@ def _full(pattern: str, length_max: int = 10_000) -> Callable[[str], bool]:
     return lambda text: len(text) <= length_max and compiled.fullmatch(text) is not None
 
 
+def _is_credit_card(text: str) -> bool:
+    digits = re.sub("[^0-9]", "", text)
+    return _CREDIT_CARD.fullmatch(digits) is not None and _luhn_sum(digits) % 10 == 0
+
+
+def _luhn_sum(digits: str) -> int:
+    """Each second digit counts twice, from the right; of two digits the sum."""
+    return sum(sum(divmod(int(digit) * (1 + place % 2), 10)) for place, digit in enumerate(reversed(digits)))
+
+
+def _is_isbn10(text: str) -> bool:
+    digits = _without_blanks(text)
+    if re.fullmatch("[0-9]{9}[0-9X]", digits) is None:
+        return False
+    values = [10 if digit == "X" else int(digit) for digit in digits]
+    return sum(place * value for place, value in enumerate(values, 1)) % 11 == 0
+
+
+def _is_isbn13(text: str) -> bool:
+    digits = _without_blanks(text)
+    if re.fullmatch("[0-9]{13}", digits) is None:
+        return False
+    return sum(int(digit) * (1, 3)[place % 2] for place, digit in enumerate(digits)) % 10 == 0
+
+
+def _without_blanks(text: str) -> str:
+    return re.sub(r"[\s-]+", "", text)
+
+
 def _anything(_text: str) -> bool:
     return True
 
@@ -80,9 +114,15 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "uuid3": _full(_UUID % ("3", _ANY_HEX)),
     "uuid4": _full(_UUID % ("4", "[89ab]")),
     "uuid5": _full(_UUID % ("5", "[89ab]")),
-    **dict.fromkeys(
-        ("bsonobjectid", "creditcard", "hexcolor", "isbn", "isbn10", "isbn13", "password", "rgbcolor", "ssn"), _anything
-    ),
+    "bsonobjectid": _full("[0-9a-fA-F]{24}"),
+    "creditcard": _is_credit_card,
+    "hexcolor": _full("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
+    "isbn": lambda text: _is_isbn10(text) or _is_isbn13(text),
+    "isbn10": _is_isbn10,
+    "isbn13": _is_isbn13,
+    "password": _anything,
+    "rgbcolor": _full(rf"rgb\(\s*{_SHADE}\s*,\s*{_SHADE}\s*,\s*{_SHADE}\s*\)"),
+    "ssn": _full(r"[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}"),
 }
 """By name without dashes."""
 

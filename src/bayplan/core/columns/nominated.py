@@ -10,9 +10,22 @@ import numpy as np
 
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.nodes import NodeTable
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.pod import Pod, PodSpec
 
 #: With more changes than this the arrays are made anew.
 _FOLLOWED_MAX = 8
+
+
+def known_by_name(pod: Pod) -> Pod:
+    """A pod of which upstream finds nothing else, as it is in no queue."""
+    meta = pod.metadata
+    return Pod(metadata=ObjectMeta(namespace=meta.namespace, name=meta.name, uid=meta.uid))
+
+
+def is_known_by_name(spec: PodSpec) -> bool:
+    """Whether it is that of such a pod: all others have containers."""
+    return not spec.containers
 
 
 class NominatedPods(dict[str, list[int]]):

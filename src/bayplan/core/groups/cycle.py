@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bayplan.core.cache import Cache
+from bayplan.core.columns.nominated import known_by_name
 from bayplan.core.deciding import Decider
 from bayplan.core.failure_handling import SCHEDULER_ERROR, UNSCHEDULABLE
 from bayplan.core.framework.group_observer import NOBODY, GroupObserver
@@ -22,7 +23,6 @@ from bayplan.core.groups.placing import GroupStage
 from bayplan.core.groups.post_filter import run_group_post_filters
 from bayplan.core.groups.preempting import GroupPreemption
 from bayplan.core.groups.status import FITS, UNSCHEDULABLE_GROUP, GroupStatus, error_status
-from bayplan.core.queue.nominations import known_by_name
 from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.groups import PodGroup
 from bayplan.model.kinds import object_key

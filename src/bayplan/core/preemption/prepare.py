@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bayplan.core.actions import ClearNomination, Evict
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray
+from bayplan.core.columns.nominated import is_known_by_name
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.snapshot import View
 from bayplan.model.resource_claims import left_to
@@ -56,8 +57,10 @@ def _give_back_devices(cache: Cache, uids: set[str]) -> None:
 
 
 def overtaken(pod: PodInfo, view: View, node: str) -> list[str]:
-    """Pods nominated to the node that are of lower priority."""
-    return [view.pods.keys[row] for row in view.nominated.get(node, ()) if view.pods.priorities[row] < pod.priority]
+    """Pods nominated to the node that are of lower priority. Of those known by name nobody knows where they are."""
+    pods = view.pods
+    lower = [row for row in view.nominated.get(node, ()) if pods.priorities[row] < pod.priority]
+    return [pods.keys[row] for row in lower if not is_known_by_name(pods.shape(row).spec)]
 
 
 def evict(view: View, victim_row: int, scheduler_name: str, whom: str, note: str) -> Evict:

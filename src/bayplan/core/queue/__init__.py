@@ -170,6 +170,8 @@ class SchedulingQueue:
     def update(self, old: Pod, new: Pod, info: PodInfo, now: int) -> None:
         """A pending pod changed, its status included."""
         known = self.find(info.key)
+        if known is None and self.groups is not None and not self.groups.takes(info):
+            return
         if known is None or identity_of(known.info) != identity_of(info):
             self.delete(info.key, now)
             self.add(new, info, now)

@@ -15,6 +15,7 @@ from itertools import count
 from math import sqrt
 from typing import Final
 
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import POD_APPEARED, ClusterEvent
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PLACES, PodState
@@ -121,6 +122,10 @@ class GroupQueue:
         """A pod that has no node: a new one, or one that comes back from an attempt."""
         self._note_without_node(queued)
         self._join(queued, now, _POD_ADDED if queued.state is PodState.NEW else labels.SCHEDULE_ATTEMPT_FAILURE)
+
+    def takes(self, info: PodInfo) -> bool:
+        """Whether a pod that is in no queue comes in when it changes: not if there is no such group."""
+        return not info.group or info.group in self._known
 
     def update(self, queued: QueuedPod, changes: Iterable[ClusterEvent], old: Object, new: Object, now: int) -> None:
         """A member has changed, and what is known of it with it."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from bayplan.core.columns.nominated import known_by_name
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.queue.queued_pod import identity_of
-from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod
 
 
@@ -30,12 +30,6 @@ class _Kept(NamedTuple):
     node: str
     pod: PodInfo
     told: str  # the node that the pod's status named at the nomination
-
-
-def known_by_name(pod: Pod) -> Pod:
-    """A pod of which nothing else is known."""
-    meta = pod.metadata
-    return Pod(metadata=ObjectMeta(namespace=meta.namespace, name=meta.name, uid=meta.uid))
 
 
 class Nominations:

@@ -158,3 +158,10 @@ def test_a_plugin_makes_room_for_a_group_in_its_own_way() -> None:
     assert eviction.pod == "default/old"
     nominated = {each.pod: each.nominated_node for each in decision.actions if isinstance(each, SetCondition)}
     assert nominated == {"default/a": "n", "default/b": "n"}
+
+
+def test_a_pod_alone_is_unschedulable_where_members_have_outlived_all_nodes() -> None:
+    lost, alone = member("lost"), make.pod("alone").obj()
+    lost.spec.node_name = "gone"
+    decision = decided(scheduler_with(gang(1), lost, alone))
+    assert (decision.pod, decision.message) == ("default/alone", "no nodes available to schedule pods")

@@ -8,6 +8,7 @@ from typing import Any
 from tests.support.preemption_attempts import tried
 
 from bayplan.core.actions import ClearNomination, Evict
+from bayplan.core.columns.nominated import known_by_name
 from bayplan.core.preemption.prepare import prepare
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
@@ -64,6 +65,12 @@ def test_lower_nominations_on_the_node_end_first() -> None:
     done = actions(wanting(), node("m").unschedulable(), victim("v", 1), *nominated)
     assert done[0] == ClearNomination("default/lower", "n")
     assert [action.pod for action in done] == ["default/lower", "default/v"]
+
+
+def test_nothing_is_known_of_the_nomination_of_a_pod_that_is_in_no_queue() -> None:
+    skipped = known_by_name(pod("skipped").obj())
+    skipped.status.nominated_node_name = "n"
+    assert [action.pod for action in actions(wanting(), victim("v", 1), skipped)] == ["default/v"]
 
 
 def test_terminating_victims_are_left_to_leave() -> None:

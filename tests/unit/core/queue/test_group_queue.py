@@ -119,6 +119,22 @@ def test_a_group_that_is_gone_leaves_its_pods_incomplete() -> None:
     assert stage.places() == {"a": PodState.ACTIVE}
 
 
+def test_a_skipped_member_that_changes_comes_in_again_if_there_is_its_group() -> None:
+    """As upstream, which looks for a group first, and finds only those that wait for one."""
+    stage = Stage()
+    stage.group("g", 1)
+    pod = stage.add("a", "g")
+    group = stage.pop()
+    stage.queue.skip(group.members[0], stage.now)
+    stage.queue.return_group(group, has_placed=True, has_failed=False, now=stage.now)
+    stage.groups.group_gone("default/g")
+    stage.queue.update(pod, pod, stage.cache.info(pod), stage.now)
+    assert stage.places() == {}
+    stage.group("g", 1)
+    stage.queue.update(pod, pod, stage.cache.info(pod), stage.now)
+    assert stage.places() == {"a": PodState.ACTIVE}
+
+
 def test_groups_and_pods_are_tried_in_one_order() -> None:
     stage = Stage()
     stage.group("late", 1)

@@ -11,7 +11,7 @@ from bayplan.apiserver.admitting.validation.conditions import check_conditions
 from bayplan.apiserver.admitting.validation.faults import IMMUTABLE, Faults
 from bayplan.model.dns_names import dns1035_faults, subdomain_faults
 
-_VERSION: Final = re.compile(r"0|[1-9][0-9]*")
+_VERSION: Final = re.compile("[1-9][0-9]*")
 #: How a migration may end, as its condition says and as refusals do.
 OUTCOMES: Final = {"Succeeded": "Success", "Failed": "Failed"}
 
