@@ -34,6 +34,7 @@ PUBLIC = {
         f"bayplan.apiserver.http.connections.HttpConnection.{name}": "called by asyncio and by the parser"
         for name in ("connection_made", "connection_lost", "data_received", "on_message_begin", "on_headers_complete")
     },
+    "bayplan.apiserver.http.rendering._Dumper.ignore_aliases": "called by PyYAML",
     "bayplan.cli.main.main": "the console script",
     "bayplan.cli.main.LazyGroup.format_commands": "called by click",
     "bayplan.cli.main.LazyGroup.get_command": "called by click",

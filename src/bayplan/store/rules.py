@@ -16,6 +16,7 @@ Kind: TypeAlias = str | type[Any]
 
 # Where etcd keeps a kind when that is not under its resource's name; error texts show it.
 _STORAGE_PREFIXES = {
+    "Ingress": "ingress",
     "Node": "minions",
     "Service": "services/specs",
     "ReplicationController": "controllers",

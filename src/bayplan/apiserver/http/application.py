@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from functools import partial
 from typing import Final
 
+from bayplan.apiserver.custom_resources.long_matches import LongMatches
 from bayplan.apiserver.http import deleting as deletions
 from bayplan.apiserver.http import reading, reviews, subresources, writing
 from bayplan.apiserver.http.accepting import accepts_only_protobuf, form_of, not_acceptable
@@ -36,6 +37,7 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.turns import in_thread
 from bayplan.apiserver.schema.versions import NO_GATES, serving
 from bayplan.config.releases import KubernetesRelease
+from bayplan.model.cel.library import long_matching_by
 from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
 
 #: A path may begin with this and the token.
@@ -83,9 +85,10 @@ class Application:
         self._information = Information(registry, address, release, METRICS if with_metrics else ())
         self._watches: set[Watch] = set()
         self._counts = RequestCounts()
+        self._long_matches = LongMatches()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with serving(self._release.version, self._gates):
+        with serving(self._release.version, self._gates), long_matching_by(self._long_matches):
             await self._respond(scope, receive, send)
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -124,6 +127,7 @@ class Application:
         """Ends all watches, so that the server can stop."""
         for watching in [*self._watches]:
             watching.close()
+        self._long_matches.close()
 
     def answer(self, request: Request) -> Answer | StreamedAnswer:
         """The answer to a request whose body was read and whose token is right."""

@@ -26,7 +26,10 @@ from bayplan.model.media_types import JSON
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes texts that would read as something else the way Go's YAML does."""
+    """Quotes texts that would read as something else the way Go's YAML does, and refers to nothing written before."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - whatever it is
+        return True
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -89,9 +92,23 @@ def object_bytes(entry: Entry, resource: Resource) -> bytes:
 def document_answer(document: Any, form: Form, *, status: int = 200) -> Answer:
     """Any document as JSON or YAML."""
     if form.yaml:
-        text = yaml.dump(document, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True)
-        return Answer(status, text.encode(), YAML)
+        return Answer(status, _yaml(document), YAML)
     return Answer(status, encode_json(document))
+
+
+def _yaml(document: Any) -> bytes:
+    text: str = yaml.dump(document, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True)
+    return text.encode()
+
+
+def _yaml_list(resource: Resource, metadata: Document, items: Sequence[Document]) -> bytes:
+    """A list whose items are written one by one: what is kept meanwhile of a large one takes long to let go of."""
+    if not items:
+        return _yaml(
+            {"apiVersion": resource.api_version, "items": [], "kind": resource.list_kind, "metadata": metadata}
+        )
+    head, rest = {"apiVersion": resource.api_version}, {"kind": resource.list_kind, "metadata": metadata}
+    return b"".join((_yaml(head), b"items:\n", *(_yaml([item]) for item in items), _yaml(rest)))
 
 
 def list_answer(
@@ -113,8 +130,9 @@ def list_answer(
         return document_answer(made, form)
     if form.yaml:
         items = [served_form(resource, entry.document) for entry in entries]
-        head = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": metadata}
-        return document_answer({**head, "items": items}, form)
+        if not is_custom(resource):
+            items = [_without_type(item) for item in items]
+        return Answer(200, _yaml_list(resource, metadata, items), YAML)
     return Answer(200, _list_bytes(entries, resource, metadata))
 
 
@@ -131,5 +149,8 @@ def _list_bytes(entries: Sequence[Entry], resource: Resource, metadata: Document
 def _item_bytes(entry: Entry, resource: Resource) -> bytes:
     if entry.api_version == resource.api_version:
         return entry.body
-    document = served_form(resource, entry.document)
-    return encode_json({field: value for field, value in document.items() if field not in ("kind", "apiVersion")})
+    return encode_json(_without_type(served_form(resource, entry.document)))
+
+
+def _without_type(document: Document) -> Document:
+    return {field: value for field, value in document.items() if field not in ("kind", "apiVersion")}

@@ -17,6 +17,7 @@ from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.patching.server_side_apply.tracking import track
 from bayplan.apiserver.registry.admission import with_defaults
+from bayplan.apiserver.registry.documents import metadata_of
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.model.timestamps import format_time
 from bayplan.store.errors import BadRequest, Invalid
@@ -33,6 +34,10 @@ _STATUSES: Final[dict[str, dict[str, Any]]] = {
     "SelfSubjectRulesReview": _EVERYTHING,
     "SelfSubjectReview": {},
 }
+
+
+#: Metadata that is the server's, whatever a review says.
+_NOT_SHOWN: Final = ("namespace", "managedFields")
 
 
 class _Unnamed:
@@ -57,17 +62,17 @@ def answer_review(registry: Registry, request: Request, target: Target, form: Fo
         metadata: dict[str, Any] = {"creationTimestamp": format_time(now)}
         status = {"userInfo": request.user.document()}
         return document_answer({**review, "metadata": metadata, "status": status}, form, status=201)
-    asked = with_defaults(target.resource, {**review, "metadata": {}, "spec": review.get("spec") or {}})
-    asked.pop("status", None)
+    metadata = {name: value for name, value in metadata_of(review).items() if name not in _NOT_SHOWN}
+    if target.namespace:
+        metadata["namespace"] = target.namespace
+    asked = with_defaults(target.resource, {**review, "metadata": metadata, "spec": review.get("spec") or {}})
     if kind == "SelfSubjectRulesReview":
         if not asked["spec"].get("namespace"):
             raise BadRequest("no namespace on request")
-        return document_answer({**asked, "spec": {}, "status": _EVERYTHING}, form, status=201)
+        return document_answer({**asked, "metadata": {}, "spec": {}, "status": _EVERYTHING}, form, status=201)
+    owned = track(registry.definitions.scope(target.resource), None, asked, options.manager, now)
     faults = Faults()
-    check_access_review(asked, target.namespace, faults)
+    check_access_review(owned, target.namespace, faults)
     if faults:
         raise Invalid.of(_Unnamed(), "", faults)
-    owned = track(registry.definitions.scope(target.resource), None, asked, options.manager, now)
-    if target.namespace:
-        owned = {**owned, "metadata": {"namespace": target.namespace, **owned["metadata"]}}
     return document_answer({**owned, "status": _STATUSES[kind]}, form, status=201)

@@ -10,7 +10,7 @@ from bayplan.apiserver.admitting.release import admission_release
 from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.http import reading, writing
 from bayplan.apiserver.http.accepting import TABLE, Form
-from bayplan.apiserver.http.bodies import Decoded, decode, media_type
+from bayplan.apiserver.http.bodies import Decoded, decode, field_validation, media_type
 from bayplan.apiserver.http.deleting import deletion_request
 from bayplan.apiserver.http.logs import read_log
 from bayplan.apiserver.http.rendering import document_answer, object_answer
@@ -102,7 +102,7 @@ def _evict(registry: Registry, request: Request, target: Target, form: Form, now
     options = writing.options_of(request, "CreateOptions")
     eviction = decode(request, writing.expected_of(target), "CreateOptions").document
     check_namespace_of(target.namespace, eviction)
-    if metadata_of(eviction).get("name", target.name) != target.name:
+    if metadata_of(eviction).get("name") != target.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     given = eviction.get("deleteOptions") or {}
     if given.get("dryRun") == ["All"]:
@@ -124,7 +124,10 @@ def _write_scale(registry: Registry, request: Request, target: Target, form: For
     paths, wished = _paths(registry, target), _wished_scale(request, target)
 
     def wish(document: Document) -> Document:
-        return scaled(document, wished(_scale_with_owners(document, paths)).document, paths)
+        asked = wished(_scale_with_owners(document, paths))
+        if request.method == "PATCH":
+            request.warn(asked.warnings)
+        return scaled(document, asked.document, paths)
 
     entry = registry.update(target.resource, target.namespace, target.name, wish, options, now, subresource=SCALE)
     return document_answer(scale_of(served_form(target.resource, entry.document), paths), form)
@@ -145,7 +148,7 @@ def _wished_scale(request: Request, target: Target) -> Callable[[Document], Deco
         return lambda _: scale
     if media_type(request) == APPLY_PATCH:
         raise MethodNotAllowed
-    return writing.patched_by(request, expected, "Ignore")
+    return writing.patched_by(request, expected, field_validation(request, "PatchOptions"))
 
 
 def _paths(registry: Registry, target: Target) -> ScalePaths:

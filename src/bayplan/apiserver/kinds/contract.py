@@ -101,6 +101,8 @@ class Kind:
 
     # Metadata.
     name_rule: NameRule = subdomain_faults
+    names_itself: bool = False
+    """Whether an object without a name gets one that nobody chose."""
     any_finalizers: bool = False
     """Whether finalizers need no domain, as those of other kinds do."""
     watched: tuple[str, ...] | None = None

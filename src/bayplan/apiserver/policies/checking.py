@@ -10,11 +10,13 @@ from typing import Final
 
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import path_segment_faults
 from bayplan.apiserver.policies.expressions import Compiler, Declared, Expression
 from bayplan.apiserver.policies.mutating import APPLY_CONFIGURATION, PATCHES
 from bayplan.apiserver.policies.object_literals import JSON_PATCH, OBJECT
 from bayplan.model.dns_names import dns1035_faults, subdomain_faults
+from bayplan.model.names import label_key_faults
 
 _NOTHING_TO_DO: Final = "validations or auditAnnotations must contain at least one item"
 _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
@@ -23,6 +25,9 @@ _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
 REINVOCATIONS: Final = ("IfNeeded", "Never")
 _PATCH_TYPES: Final = (APPLY_CONFIGURATION, JSON_PATCH)
+_EITHER: Final = "name and selector are mutually exclusive"
+_ANNOTATIONS_MAX: Final = 20
+_CONDITIONS_MAX: Final = 64
 _ANY = "*"
 _SCOPES = ("*", "Cluster", "Namespaced")
 FAILURE_POLICIES: Final = ("Fail", "Ignore")
@@ -33,16 +38,31 @@ _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 def check_validating_policy(policy: Document, faults: Faults) -> None:
     spec = policy["spec"]
     compiler = _common(spec, faults)
-    validations, annotations = spec.get("validations") or (), spec.get("auditAnnotations") or ()
+    validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
     if not validations and not annotations:
         faults.required("spec.validations", _NOTHING_TO_DO)
         faults.required("spec.auditAnnotations", _NOTHING_TO_DO)
     for position, validation in enumerate(validations):
         _check_validation(validation, compiler, faults, f"spec.validations[{position}]")
+    _check_annotations(policy, annotations, compiler, faults)
+
+
+def _check_annotations(policy: Document, annotations: list[Document], compiler: Compiler, faults: Faults) -> None:
+    name, keys = policy["metadata"].get("name", ""), [annotation["key"] for annotation in annotations]
+    if len(annotations) > _ANNOTATIONS_MAX:
+        text = f"must not have more than {_ANNOTATIONS_MAX} auditAnnotations"
+        shown = [{"Key": each["key"], "ValueExpression": each.get("valueExpression", "")} for each in annotations]
+        faults.invalid("spec.auditAnnotations", shown, text)
     for position, annotation in enumerate(annotations):
-        path, missing = f"spec.auditAnnotations[{position}].valueExpression", "valueExpression is not specified"
+        path, key = f"spec.auditAnnotations[{position}]", keys[position]
+        if name:
+            faults.all_invalid(f"{path}.key", f"{name}/{key}", label_key_faults(f"{name}/{key}"))
+        else:
+            faults.invalid(f"{path}.key", key, "requires metadata.name be non-empty")
         made = compiler.compile(annotation.get("valueExpression", ""), "string", "null_type")
-        check_expression(made, faults, path, missing)
+        check_expression(made, faults, f"{path}.valueExpression", "valueExpression is not specified")
+        if key in keys[:position]:
+            faults.duplicate(f"{path}.key", key)
 
 
 def _check_validation(validation: Document, compiler: Compiler, faults: Faults, path: Path) -> None:
@@ -101,17 +121,33 @@ def _common(spec: Document, faults: Faults, *, is_mutating: bool = False) -> Com
         if not spec["matchConstraints"].get("resourceRules"):
             faults.required("spec.matchConstraints.resourceRules")
     compiler = Compiler(Declared(has_params=spec.get("paramKind") is not None), spec.get("variables") or ())
-    expressions = [*compiler.variables.values()]
+    check_match_conditions(spec.get("matchConditions") or [], compiler, faults, "spec.matchConditions")
     for position, variable in enumerate(spec.get("variables") or ()):
-        path = f"spec.variables[{position}]"
-        if not _IDENTIFIER.fullmatch(variable["name"]):
-            faults.invalid(f"{path}.name", variable["name"], "must be a valid CEL identifier")
-        elif position < len(expressions):
-            check_expression(expressions[position], faults, f"{path}.expression", "expression is not specified")
-    for position, condition in enumerate(spec.get("matchConditions") or ()):
-        made = compiler.compile(condition.get("expression", ""), "bool")
-        check_expression(made, faults, f"spec.matchConditions[{position}].expression")
+        _check_variable(variable, compiler, faults, f"spec.variables[{position}]")
     return compiler
+
+
+def _check_variable(variable: Document, compiler: Compiler, faults: Faults, path: Path) -> None:
+    name = variable["name"]
+    if not name.strip():
+        faults.required(f"{path}.name", "name is not specified")
+    elif not _IDENTIFIER.fullmatch(name):
+        faults.invalid(f"{path}.name", name, "must be a valid CEL identifier")
+    check_expression(compiler.variables[name], faults, f"{path}.expression", "expression is not specified")
+
+
+def check_match_conditions(conditions: list[Document], compiler: Compiler, faults: Faults, path: Path) -> None:
+    """What must hold before a policy or a webhook is asked."""
+    if len(conditions) > _CONDITIONS_MAX:
+        faults.too_many(path, len(conditions), _CONDITIONS_MAX)
+    names: set[str] = set()
+    for position, condition in enumerate(conditions):
+        at, name = f"{path}[{position}]", condition["name"]
+        check_expression(compiler.compile(condition.get("expression", ""), "bool"), faults, f"{at}.expression")
+        faults.named(f"{at}.name", name, label_key_faults)
+        if name and name in names:
+            faults.duplicate(f"{at}.name", name)
+        names.add(name)
 
 
 def check_expression(expression: Expression, faults: Faults, path: Path, missing: str = "") -> None:
@@ -125,6 +161,8 @@ def check_expression(expression: Expression, faults: Faults, path: Path, missing
 def _check_param_kind(kind: Document, faults: Faults, path: Path) -> None:
     if not kind.get("apiVersion"):
         faults.required(f"{path}.apiVersion")
+    else:
+        _check_version(kind["apiVersion"], faults, f"{path}.apiVersion")
     if not kind.get("kind"):
         faults.required(f"{path}.kind")
     else:
@@ -134,8 +172,28 @@ def _check_param_kind(kind: Document, faults: Faults, path: Path) -> None:
             faults.invalid(f"{path}.kind", kind["kind"], text)
 
 
+def _check_version(text: str, faults: Faults, path: Path) -> None:
+    """Of an API version, with its group or without."""
+    if text.count("/") > 1:
+        faults.invalid(path, text, f"unexpected GroupVersion string: {text}")
+        return
+    group, _, version = text.rpartition("/")
+    if group and subdomain_faults(group):
+        faults.invalid(path, group, ",".join(subdomain_faults(group)))
+    if not version:
+        faults.invalid(path, text, "version must be specified")
+    elif dns1035_faults(version):
+        faults.invalid(path, version, ",".join(dns1035_faults(version)))
+
+
 def _check_matching(matching: Document, faults: Faults, path: Path, *, is_mutating: bool) -> None:
-    faults.one_of(f"{path}.matchPolicy", matching.get("matchPolicy"), MATCH_POLICIES)
+    if matching.get("matchPolicy") is None:
+        faults.required(f"{path}.matchPolicy")
+    faults.supported(f"{path}.matchPolicy", matching.get("matchPolicy"), MATCH_POLICIES)
+    for field in ("namespaceSelector", "objectSelector"):
+        if matching.get(field) is None:
+            faults.required(f"{path}.{field}")
+        check_label_selector(matching.get(field), faults, f"{path}.{field}")
     for field in ("resourceRules", "excludeResourceRules"):
         for position, rule in enumerate(matching.get(field) or ()):
             check_rule(rule, faults, f"{path}.{field}[{position}]")
@@ -148,6 +206,11 @@ def _check_matching(matching: Document, faults: Faults, path: Path, *, is_mutati
 
 def check_rule(rule: Document, faults: Faults, path: Path) -> None:
     """Of what a policy or a webhook is asked about."""
+    names = rule.get("resourceNames") or []
+    for position, name in enumerate(names):
+        faults.all_invalid(f"{path}.resourceNames[{position}]", name, path_segment_faults(name))
+        if name in names[:position]:
+            faults.duplicate(f"{path}.resourceNames[{position}]", name)
     operations = rule.get("operations") or []
     if not operations:
         faults.required(f"{path}.operations")
@@ -168,8 +231,6 @@ def check_rule(rule: Document, faults: Faults, path: Path) -> None:
             faults.required(f"{path}.apiVersions[{position}]")
     _check_resources(rule.get("resources") or [], faults, f"{path}.resources")
     faults.supported(f"{path}.scope", rule.get("scope"), _SCOPES)
-    for position, name in enumerate(rule.get("resourceNames") or ()):
-        faults.all_invalid(f"{path}.resourceNames[{position}]", name, path_segment_faults(name))
 
 
 def _check_resources(resources: list[str], faults: Faults, path: Path) -> None:
@@ -237,12 +298,14 @@ def _check_reference(reference: Document, faults: Faults, path: Path) -> None:
     if name:
         faults.all_invalid(f"{path}.name", name, path_segment_faults(name))
     if name and selector is not None:
-        for field in ("name", "selector"):
-            faults.forbidden(f"{path}.{field}", "name and selector are mutually exclusive")
+        faults.forbidden(f"{path}.name", _EITHER)
+    check_label_selector(selector, faults, f"{path}.selector")
+    if name and selector is not None:
+        faults.forbidden(f"{path}.selector", _EITHER)
     if not name and selector is None:
         faults.required(path, "one of name or selector must be specified")
     action = reference.get("parameterNotFoundAction")
-    if action is None:
+    if not action:
         faults.required(f"{path}.parameterNotFoundAction")
     elif action not in ("Deny", "Allow"):
         faults.unsupported(f"{path}.parameterNotFoundAction", action, ("Deny", "Allow"))

@@ -130,15 +130,51 @@ class Compiler:
 def library_words(text: str) -> str:
     """What is wrong with an expression, in the words of upstream's library rather than this one's."""
     text = text.removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
-    return _UNDECLARED.sub(_named_by_its_beginning, _STRUCT.sub(r"\1", text))
+    text = _STRUCT.sub(r"\1", text)
+    outside = [found[0] for found in _UNDECLARED.finditer(text) if not _is_inside_unknown(found, text)]
+    known = _UNDECLARED.sub(lambda found: found[0] if found[0] in outside else "", text)
+    return _UNDECLARED.sub(_named_by_its_beginning, re.sub("\n\n+", "\n", known).strip("\n"))
+
+
+def _is_inside_unknown(found: re.Match[str], text: str) -> bool:
+    """Whether it stands in a literal of a type that is not known: upstream's library does not look into these."""
+    place = len(found[5])
+    for other in _UNDECLARED.finditer(text):
+        start = _brace_after(other)
+        if start is not None and found[1] == other[1] and start < place < _end_of_braces(other[4], start):
+            return True
+    return False
+
+
+def _brace_after(found: re.Match[str]) -> int | None:
+    """Where the literal of an object begins that the name belongs to; None if it is no type's."""
+    behind = len(found[5]) + len(found[3]) - len(found[3].rpartition(".")[0] + ".") * ("." in found[3])
+    opened = re.match(r"\s*\{", found[4][behind:])
+    return behind + opened.end() - 1 if opened is not None else None
+
+
+def _end_of_braces(line: str, start: int) -> int:
+    depth = 0
+    for place in range(start, len(line)):
+        depth += {"{": 1, "}": -1}.get(line[place], 0)
+        if not depth:
+            return place
+    return len(line)
 
 
 def _named_by_its_beginning(found: re.Match[str]) -> str:
-    """Upstream's library says of `a.b` that it does not know `a`, and points there."""
+    """Upstream's library says of `a.b` that it does not know `a`, and points there; of `T{…}` to its brace."""
     line, column, name, text, dots = found.groups()
-    first, before = name.partition(".")[0], len(name.rpartition(".")[0])
+    brace = _brace_after(found)
+    if brace is not None:
+        first, before = name, len(dots) - brace
+    elif name.startswith("."):
+        first, before = f".{name[1:].partition('.')[0]}", 0
+    else:
+        first, before = name.partition(".")[0], len(name.rpartition(".")[0])
     place = f"ERROR: <input>:{line}:{int(column) - before}"
-    return f"{place}: undeclared reference to '{first}' (in container '')\n | {text}\n | {dots[before:]}^"
+    shown = "." * (len(dots) - before)
+    return f"{place}: undeclared reference to '{first}' (in container '')\n | {text}\n | {shown}^"
 
 
 def _go_type(name: str) -> str:

@@ -15,15 +15,13 @@ from bayplan.apiserver.policies.checking import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
     REINVOCATIONS,
-    check_expression,
+    check_match_conditions,
     check_rule,
 )
 from bayplan.apiserver.policies.expressions import Compiler, Declared
 from bayplan.model.dns_names import subdomain_faults
-from bayplan.model.names import label_key_faults
 
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
-_CONDITIONS_MAX: Final = 64
 _SECONDS_MAX: Final = 30
 _NAME_PARTS: Final = 3
 
@@ -61,7 +59,8 @@ def _check_webhook(webhook: Document, faults: Faults, path: Path) -> None:
         check_label_selector(webhook.get(field), faults, f"{path}.{field}")
     faults.supported(f"{path}.reinvocationPolicy", webhook.get("reinvocationPolicy"), REINVOCATIONS)
     check_client(webhook["clientConfig"], faults, f"{path}.clientConfig")
-    _check_conditions(webhook.get("matchConditions") or [], faults, f"{path}.matchConditions")
+    compiler = Compiler(Declared(has_params=False), ())
+    check_match_conditions(webhook.get("matchConditions") or [], compiler, faults, f"{path}.matchConditions")
 
 
 def _check_name(name: str, faults: Faults, path: Path) -> None:
@@ -71,17 +70,3 @@ def _check_name(name: str, faults: Faults, path: Path) -> None:
         faults.invalid(path, name, ",".join(subdomain_faults(name)))
     elif name.count(".") < _NAME_PARTS - 1:
         faults.invalid(path, name, "should be a domain with at least three segments separated by dots")
-
-
-def _check_conditions(conditions: list[Document], faults: Faults, path: Path) -> None:
-    if len(conditions) > _CONDITIONS_MAX:
-        faults.too_many(path, len(conditions), _CONDITIONS_MAX)
-    compiler = Compiler(Declared(has_params=False), ())
-    names: set[str] = set()
-    for position, condition in enumerate(conditions):
-        at, name = f"{path}[{position}]", condition["name"]
-        check_expression(compiler.compile(condition["expression"], "bool"), faults, f"{at}.expression")
-        faults.named(f"{at}.name", name, label_key_faults)
-        if name and name in names:
-            faults.duplicate(f"{at}.name", name)
-        names.add(name)

@@ -45,6 +45,14 @@ def without_version(document: Document) -> Document:
     return with_metadata(document, resourceVersion=None)
 
 
+def named_by_chance(document: Document) -> Document:
+    """The document with some name if it has none."""
+    metadata = metadata_of(document)
+    if metadata.get("name") or metadata.get("generateName"):
+        return document
+    return with_metadata(document, name=str(uuid.uuid4()))
+
+
 def named(document: Document, number: int, is_taken: Callable[[str], bool]) -> Document:
     """The document with a name of its own if it only says how names begin."""
     metadata = metadata_of(document)

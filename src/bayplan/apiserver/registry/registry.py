@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from bayplan.apiserver.kinds.served import completed
+from bayplan.apiserver.kinds.served import completed, kind_of
 from bayplan.apiserver.patching.overlay import overlay
 from bayplan.apiserver.patching.server_side_apply.applying import apply
 from bayplan.apiserver.patching.server_side_apply.scaling import SCALE, track_scaling
@@ -59,6 +59,8 @@ class Deleted(NamedTuple):
 PODS, NAMESPACES = built_in("", "pods"), built_in("", "namespaces")
 BUDGETS = built_in("policy", "poddisruptionbudgets")
 _TRUSTED = WriteOptions(trusted=True)
+_SERVER = "kube-apiserver"
+"""Who owns what the server itself writes."""
 
 
 class Registry:
@@ -126,6 +128,8 @@ class Registry:
     ) -> Entry:
         stored_as = storage_name(resource)
         placed = creating.located(resource, namespace, document)
+        if not is_custom(resource) and kind_of(resource).names_itself:
+            placed = creating.named_by_chance(placed)
         made = creating.named(
             placed,
             self.storage.version + 1,
@@ -143,8 +147,10 @@ class Registry:
         entry = self.storage.add(stored_as, made)
         if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS:
             # A moment later, as whoever created it sees on a real server: the answer shows it as it was.
-            established = self.definitions.established(entry.document, now)
-            self._show_defaults_of(self.storage.put(stored_as, entry, established))
+            made = self.definitions.established(entry.document, now)
+            scope = self.definitions.scope(resource, "status")
+            owned = track(scope, entry.document, made, _SERVER, now)
+            self._show_defaults_of(self.storage.put(stored_as, entry, owned))
         return entry
 
     def update(

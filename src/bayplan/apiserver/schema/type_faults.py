@@ -18,7 +18,14 @@ from bayplan.model.quantity import FORMAT_MESSAGE, parse_quantity
 
 # Upstream: sigs.k8s.io/json, kubernetes_patch.go: no more are collected.
 STRICT_FAULTS_MAX = 100
-_GO_NAMES = {"bytes": "[]uint8", "double": "float64", "ExtraValue": "v1.ExtraValue", "Quantity": "resource.Quantity"}
+_GO_NAMES = {
+    "Time": "v1.Time",
+    "MicroTime": "v1.MicroTime",
+    "bytes": "[]uint8",
+    "double": "float64",
+    "ExtraValue": "v1.ExtraValue",
+    "Quantity": "resource.Quantity",
+}
 INT_BITS = {"int32": 32, "int64": 64}
 _OPAQUE = frozenset({"FieldsV1", "JSON", "RawExtension"})
 SCHEMA_TYPE = "apiextensions.v1.JSONSchemaProps"

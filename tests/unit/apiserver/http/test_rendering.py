@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+import yaml
+from tests.support.api_server import CONFIG_MAPS, Api, config_map
 
 from bayplan.apiserver.http.rendering import finished
 from bayplan.apiserver.http.requests import TEXT, Answer, Request
@@ -42,3 +44,20 @@ def test_version_and_openapi_are_sent_as_they_are(path: tuple[str, ...]) -> None
 @pytest.mark.parametrize("answer", [Answer(200, b"ok", TEXT), Answer(304, b"", JSON)])
 def test_what_is_no_json_is_sent_as_it_is(answer: Answer) -> None:
     assert _finished(answer, agent="curl/8.0") == answer.body
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_list_in_yaml_is_what_one_document_would_be(count: int) -> None:
+    api = Api()
+    for number in range(count):
+        api.post(CONFIG_MAPS, config_map(f"m{number}", text="two\nlines: ü\n", flag="true", long="a b " * 50))
+    listed = api.get(CONFIG_MAPS)
+    answer = api.ask("GET", CONFIG_MAPS, accept="application/yaml")
+    assert isinstance(answer, Answer)
+    assert yaml.safe_load(answer.body) == listed
+    head, *rest = answer.body.splitlines()
+    assert head == b"apiVersion: v1"
+    assert [line for line in rest if not line.startswith((b" ", b"-"))] == [
+        *([b"items:"] if count else [b"items: []"]),
+        *(b"kind: ConfigMapList", b"metadata:"),
+    ]

@@ -54,7 +54,8 @@ def default_namespace(namespace: Document) -> None:
 def default_node(node: Document) -> None:
     spec = node["spec"]
     if spec.get("podCIDR"):
-        spec.setdefault("podCIDRs", [spec["podCIDR"]])
+        if not spec.get("podCIDRs") or spec["podCIDRs"][0] != spec["podCIDR"]:
+            spec["podCIDRs"] = [spec["podCIDR"]]
     elif spec.get("podCIDRs"):
         spec["podCIDR"] = spec["podCIDRs"][0]
     status = node["status"]

@@ -31,6 +31,7 @@ _PORT_MIN, _PORT_MAX = 30_000, 32_767
 _FIRST_FREE_PORT = 30_086
 _HEADLESS = "None"
 _FAMILY, _OTHER_FAMILY, _SINGLE = "IPv4", "IPv6", "SingleStack"
+_REQUIRE_BOTH = "RequireDualStack"
 _NOT_CONFIGURED = "not configured on this cluster"
 _TAKEN = "provided IP is already allocated"
 
@@ -41,6 +42,7 @@ def allocate(service: Document, old: Document | None, cluster: ClusterView) -> l
     if spec["type"] == EXTERNAL_NAME:
         return []
     faults = Faults()
+    spec.setdefault("ipFamilyPolicy", _policy(spec, old))
     check_cluster_addresses(spec, faults)
     if not faults:
         _settle_families(spec, faults)
@@ -62,26 +64,45 @@ def allocate(service: Document, old: Document | None, cluster: ClusterView) -> l
     return causes
 
 
+def _policy(spec: Document, old: Document | None) -> str:
+    """How many kinds of addresses a service is to have that does not say so itself."""
+    if old is not None and old["spec"].get("ipFamilyPolicy"):
+        return str(old["spec"]["ipFamilyPolicy"])
+    return _REQUIRE_BOTH if spec.get("clusterIP") == _HEADLESS and not spec.get("selector") else _SINGLE
+
+
 def _settle_families(spec: Document, faults: Faults) -> None:
     """Which kinds of addresses the service has; this cluster has one kind."""
-    addresses = spec.get("clusterIPs", [])
-    if addresses[:1] == [_HEADLESS] and not spec.get("selector"):
-        # Nobody gives it addresses, so it may have any.
-        families = spec.setdefault("ipFamilies", [_FAMILY])
-        if spec.setdefault("ipFamilyPolicy", "RequireDualStack") != _SINGLE and len(families) == 1:
-            spec["ipFamilies"] = [*families, _OTHER_FAMILY if families[0] == _FAMILY else _FAMILY]
+    policy, addresses, families = spec["ipFamilyPolicy"], spec.get("clusterIPs", []), [*spec.get("ipFamilies", ())]
+    for what, given in (("cluster IPs", addresses), ("IP families", families)):
+        if policy == _SINGLE and len(given) > 1:
+            text = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+            faults.invalid("spec.ipFamilyPolicy", policy, text)
+    for position, address in enumerate(addresses if addresses[:1] != [_HEADLESS] else ()):
+        if position >= len(families):
+            if ":" in address:
+                faults.invalid(f"spec.clusterIPs[{position}]", addresses, f"{_OTHER_FAMILY} is {_NOT_CONFIGURED}")
+            else:
+                families.append(_FAMILY)
+    if faults:
         return
-    for position, address in enumerate(addresses):
-        if ":" in address:
-            faults.invalid(f"spec.clusterIPs[{position}]", addresses, f"{_OTHER_FAMILY} is {_NOT_CONFIGURED}")
-    for position, family in enumerate(spec.get("ipFamilies", ())):
-        if family == _OTHER_FAMILY and not faults:
-            faults.invalid(f"spec.ipFamilies[{position}]", family, _NOT_CONFIGURED)
-    if spec.get("ipFamilyPolicy") == "RequireDualStack":
+    if spec.get("clusterIP") == _HEADLESS and not spec.get("selector"):
+        # Nobody gives it addresses, so it may have any.
+        families = families or [_FAMILY]
+        if policy != _SINGLE and len(families) == 1:
+            families.append(_OTHER_FAMILY if families[0] == _FAMILY else _FAMILY)
+    else:
+        _check_configured(policy, families, faults)
+    spec["ipFamilies"] = families or [_FAMILY]
+
+
+def _check_configured(policy: str, families: list[str], faults: Faults) -> None:
+    if policy == _REQUIRE_BOTH:
         text = "this cluster is not configured for dual-stack services"
-        faults.invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], text)
-    spec.setdefault("ipFamilies", [_FAMILY])
-    spec.setdefault("ipFamilyPolicy", _SINGLE)
+        faults.invalid("spec.ipFamilyPolicy", policy, text)
+    for position, family in enumerate(families):
+        if family == _OTHER_FAMILY:
+            faults.invalid(f"spec.ipFamilies[{position}]", family, _NOT_CONFIGURED)
 
 
 def _allocate_address(

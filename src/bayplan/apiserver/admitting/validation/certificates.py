@@ -71,9 +71,21 @@ def check_request_approval(new: Document, old: Document, faults: Faults) -> None
         if kind in seen:
             faults.duplicate(f"{path}.type", kind)
         seen.add(kind)
+    certificate, known = ((each.get("status") or {}).get("certificate") or "" for each in (new, old))
+    fault = _certificate_fault(base64.b64decode(certificate)) if certificate != known else ""
+    if fault:
+        faults.invalid("status.certificate", "<certificate data>", fault)
     for kind in _LASTING:
         if _count(new, kind) < _count(old, kind):
             faults.forbidden(_CONDITIONS, f'updates may not remove a condition of type "{kind}"')
+
+
+def _certificate_fault(text: bytes) -> str:
+    kinds = [found[1] for found in _PEM.finditer(text)]
+    other = next((kind for kind in kinds if kind != b"CERTIFICATE"), None)
+    if other is not None:
+        return f'only CERTIFICATE PEM blocks are allowed, found "{other.decode()}"'
+    return "" if kinds or not text else "must contain at least one CERTIFICATE PEM block"
 
 
 def _conditions(request: Document) -> list[Document]:

@@ -134,8 +134,11 @@ def check_node(node: Document, faults: Faults) -> None:
     spec = node["spec"]
     _check_taints(spec.get("taints", ()), faults)
     _check_node_resources(node, faults)
-    for position, cidr in enumerate(spec.get("podCIDRs", ())):
+    ranges = spec.get("podCIDRs", [])
+    for position, cidr in enumerate(ranges):
         check_network(cidr, faults, f"spec.podCIDRs[{position}]")
+    if len(ranges) > len({":" in cidr for cidr in ranges}) and not any(map(network_faults, ranges)):
+        faults.invalid("spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family")
 
 
 def _check_node_resources(node: Document, faults: Faults) -> None:

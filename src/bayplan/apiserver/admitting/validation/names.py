@@ -193,6 +193,17 @@ def network_faults(text: str) -> tuple[str, ...]:
     return ("must not have bits set beyond the prefix length",) if masked != ip_address(address) else ()
 
 
+def is_part_of(part: str, whole: str) -> bool:
+    """Whether one range of addresses lies in another, and is not all of it."""
+    inner, outer = (ip_network(_plain_network(text), strict=False) for text in (part, whole))
+    return inner.network_address in outer and inner.prefixlen > outer.prefixlen
+
+
+def _plain_network(text: str) -> str:
+    address, _, length = text.partition("/")
+    return f"{_without_leading_zeros(address)}/{int(length)}"
+
+
 def canonical_network_faults(text: str) -> tuple[str, ...]:
     """Of a range of addresses in its one way of being written."""
     faults = network_faults(text)

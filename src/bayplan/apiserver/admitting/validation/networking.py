@@ -17,6 +17,7 @@ from bayplan.apiserver.admitting.validation.names import (
     canonical_network_faults,
     is_address,
     is_network,
+    is_part_of,
     path_segment_faults,
     port_name_faults,
     port_number_faults,
@@ -166,16 +167,25 @@ def _check_peer(peer: Document, faults: Faults, path: Path) -> None:
         check_label_selector(peer.get(field), faults, f"{path}.{field}")
     block = peer.get("ipBlock")
     if block is not None:
-        if not block["cidr"]:
-            faults.declared.required(f"{path}.ipBlock.cidr")
-        else:
-            check_network(block["cidr"], faults, f"{path}.ipBlock.cidr")
-        for position, excepted in enumerate(block.get("except", ())):
-            check_network(excepted, faults, f"{path}.ipBlock.except[{position}]")
+        _check_block(block, faults, f"{path}.ipBlock")
     if not peer:
         faults.required(path, "must specify a peer")
     elif block is not None and len(peer) > 1:
         faults.forbidden(path, "may not specify both ipBlock and another peer")
+
+
+def _check_block(block: Document, faults: Faults, path: Path) -> None:
+    whole = block["cidr"]
+    if not whole:
+        faults.declared.required(f"{path}.cidr")
+        return
+    check_network(whole, faults, f"{path}.cidr")
+    if not is_network(whole):
+        return
+    for position, part in enumerate(block.get("except", ())):
+        check_network(part, faults, f"{path}.except[{position}]")
+        if is_network(part) and not is_part_of(part, whole):
+            faults.invalid(f"{path}.except[{position}]", part, "must be a strict subset of `cidr`")
 
 
 def check_ingress_status(new: Document, _old: Document, faults: Faults) -> None:

@@ -164,7 +164,9 @@ def check_csi_driver_update(new: Document, old: Document, faults: Faults) -> Non
 
 def warn_of_csi_driver(driver: Document, old: Document | None) -> Iterable[str]:
     spec = driver["spec"]
-    if old is None and spec.get("tokenRequests") and "serviceAccountTokenInSecrets" not in spec:
+    before = None if old is None else old["spec"].get("tokenRequests")
+    requests = spec.get("tokenRequests")
+    if requests and requests != before and "serviceAccountTokenInSecrets" not in spec:
         yield (
             "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent "
             "possible logging of tokens in volume attributes"

@@ -12,6 +12,7 @@ from bayplan.apiserver.admitting.internal_form import difference, internal
 from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.pods.placement import check_node_selector
+from bayplan.apiserver.admitting.validation.pods.resources import check_amount_value
 from bayplan.apiserver.admitting.validation.volume_sources import (
     LONG_PORTAL,
     MORE_THAN_ONE,
@@ -23,8 +24,13 @@ from bayplan.apiserver.admitting.validation.volume_sources import (
 )
 from bayplan.core.plugins.volume_restrictions import READ_WRITE_ONCE_POD
 from bayplan.model.dns_names import label_faults, subdomain_faults
+from bayplan.model.names import label_key_faults
 from bayplan.model.quantity import parse_quantity, whole_value
 
+_RESIZE_STATES = (
+    *("ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible"),
+    "NodeResizePending",
+)
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
 _VOLUME_RECLAIM = ("Delete", "Recycle", "Retain")
@@ -152,6 +158,38 @@ def _storage(spec: Document) -> int:
     return parse_quantity(spec.get("resources", {}).get("requests", {}).get("storage", "0"))
 
 
+def check_claim_status(new: Document, _old: Document, faults: Faults) -> None:
+    status = new.get("status") or {}
+    for name, raw in (status.get("capacity") or {}).items():
+        _check_basic(raw, faults, f"status.capacity[{name}]")
+    path = "status.allocatedResourceStatuses"
+    for name, state in (status.get("allocatedResourceStatuses") or {}).items():
+        _check_claim_resource(name, faults, path)
+        if state not in _RESIZE_STATES:
+            # The real server shows the resource, not its state.
+            faults.unsupported(path, name, _RESIZE_STATES)
+    for name, raw in (status.get("allocatedResources") or {}).items():
+        count = len(faults)
+        _check_claim_resource(name, faults, "status.allocatedResources")
+        if len(faults) == count:
+            _check_basic(raw, faults, f"status.allocatedResources[{name}]")
+        if len(faults) == count:
+            check_amount_value("storage", raw, faults, f"status.allocatedResources[{name}]")
+
+
+def _check_claim_resource(name: str, faults: Faults, path: Path) -> None:
+    if label_key_faults(name):
+        faults.all_invalid(path, name, label_key_faults(name))
+    elif name != "storage" and ("/" not in name or "kubernetes.io/" in name):
+        faults.unsupported(path, name, ("storage",))
+
+
+def _check_basic(raw: str, faults: Faults, path: Path) -> None:
+    units = whole_value(parse_quantity(raw))
+    if units < 0:
+        faults.invalid(path, units, "must be a valid resource quantity")
+
+
 def check_volume(volume: Document, faults: Faults) -> None:
     metadata, spec = volume["metadata"], volume["spec"]
     check_volume_spec(spec, faults, "spec", name=metadata.get("name", ""))
@@ -207,9 +245,7 @@ def _check_capacity(spec: Document, faults: Faults, path: Path) -> None:
         shown = dict(sorted(capacity.items())) or ({} if is_emptied(spec, "capacity") else None)
         faults.unsupported(path, shown, ("storage",))
     for name, raw in capacity.items():
-        units = whole_value(parse_quantity(raw))
-        if units < 0:
-            faults.invalid(f"{path}[{name}]", units, "must be a valid resource quantity")
+        _check_basic(raw, faults, f"{path}[{name}]")
         if parse_quantity(raw) <= 0:
             faults.invalid(f"{path}[{name}]", raw, NOT_POSITIVE)
 

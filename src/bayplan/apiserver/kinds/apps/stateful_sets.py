@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from bayplan.apiserver.admitting.defaults.apps import default_stateful_set
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.validation.workload_statuses import check_stateful_set_status
@@ -35,6 +37,16 @@ def _rolling(stateful_set: Document) -> Document:
     return rolling
 
 
+_warn_of_template = warn_of_template("spec", "template", named=False)
+
+
+def _warn(document: Document, old: Document | None) -> Iterator[str]:
+    yield from _warn_of_template(document, old)
+    if (document["spec"].get("revisionHistoryLimit") or 0) < 0:
+        text = "a negative value retains all historical revisions; a value >= 0 is recommended"
+        yield f"spec.revisionHistoryLimit: {text}"
+
+
 STATEFUL_SET = Kind(
     "apps/v1",
     "StatefulSet",
@@ -46,7 +58,7 @@ STATEFUL_SET = Kind(
     subresources={"status": check_stateful_set_status},
     name_rule=label_faults,
     watched=("spec",),
-    warn=warn_of_template("spec", "template", named=False),
+    warn=_warn,
     printer=STATEFUL_SETS,
     completed_status=completed_counts,
 )

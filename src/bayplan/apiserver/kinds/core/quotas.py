@@ -25,6 +25,7 @@ LIMIT_RANGE = Kind(
     "LimitRange",
     defaults=default_limit_range,
     check=check_limit_range,
+    names_itself=True,
     steps=(ChangeCheck.NEW,),
     created_by_update=True,
 )

@@ -12,6 +12,7 @@ from bayplan.apiserver.admitting.plugins.limit_ranges import check_limit_ranges
 from bayplan.apiserver.admitting.plugins.volume_growth import check_growth
 from bayplan.apiserver.admitting.validation.volumes import (
     check_claim,
+    check_claim_status,
     check_claim_update,
     check_volume,
     check_volume_update,
@@ -102,6 +103,7 @@ PERSISTENT_VOLUME_CLAIM = Kind(
     on_update=_update_claim,
     check=check_claim,
     check_update=check_claim_update,
+    subresources={"status": check_claim_status},
     admit=_admit_claim,
     warn=warn_of_claim,
     printer=PERSISTENT_VOLUME_CLAIMS,
