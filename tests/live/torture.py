@@ -45,6 +45,7 @@ from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.releases import DEFAULT_RELEASE
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.groups.scheduling import AttemptObserver
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import Objects
 from bayplan.model.kinds import Object, object_key
@@ -172,13 +173,17 @@ class LiveScheduler:
     """A scheduler at work on the API server behind a proxy, while its block lasts."""
 
     def __init__(
-        self, configuration: Configuration, proxy: FaultProxy, may_decide: Callable[[], bool] = lambda: True
+        self,
+        configuration: Configuration,
+        proxy: FaultProxy,
+        may_decide: Callable[[], bool] = lambda: True,
+        on_group_attempt: AttemptObserver | None = None,
     ) -> None:
         self._configuration = configuration
         self._proxy = proxy
         self._may_decide = may_decide
         self._clock = SystemClock()
-        self.scheduler = build_scheduler(configuration, started_at=self._clock())
+        self.scheduler = build_scheduler(configuration, started_at=self._clock(), on_group_attempt=on_group_attempt)
 
     async def __aenter__(self) -> Self:
         credentials = FixedCredentials(Credential(bearer(TOKEN)))

@@ -13,6 +13,7 @@ from typing import Any
 
 from bayplan.core.cache import Cache
 from bayplan.core.explain import plain_status
+from bayplan.core.failure_handling import cut_note
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.framework.verdict import Status
@@ -33,6 +34,7 @@ from bayplan.core.snapshot import View
 from bayplan.model.conditions import find_condition
 from bayplan.model.groups import PodGroup
 from bayplan.model.meta import Condition
+from bayplan.model.well_known import POD_SCHEDULED
 
 Plain = dict[str, Any]
 
@@ -138,16 +140,24 @@ def plain_condition(condition: Condition | None) -> Plain | None:
 
 
 def plain_outcome(outcome: PodOutcome) -> Plain:
+    reason, message = _refused_before(outcome.member) if outcome.is_skipped else (outcome.reason, outcome.message)
     plain: Plain = {
         "node": outcome.node or None,
         "nominated": outcome.nominated_after or None,
-        "reason": outcome.reason or None,
-        "message": outcome.message or None if not outcome.reason else outcome.message,
+        "reason": reason or None,
+        "message": message if reason else None,
         "event": SCHEDULED if outcome.node else FAILED_SCHEDULING,
     }
-    if outcome.is_skipped:
-        plain["eventMessage"] = f"skip schedule deleting pod: {outcome.member.key}"
+    note = f"skip schedule deleting pod: {outcome.member.key}" if outcome.is_skipped else message
+    if cut_note(note) != message:
+        plain["eventMessage"] = cut_note(note)
     return plain
+
+
+def _refused_before(member: Member) -> tuple[str, str]:
+    """Reason and message of the condition that the pod has, if it says that the pod is not scheduled."""
+    condition = find_condition(member.pod.status.conditions, POD_SCHEDULED)
+    return (condition.reason, condition.message) if condition is not None and condition.status == "False" else ("", "")
 
 
 def plain_preemption(preemption: GroupPreemption | None, view: View) -> Plain | None:

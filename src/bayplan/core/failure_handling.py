@@ -90,10 +90,11 @@ def _decision(queued: QueuedPod, outcome: Outcome, node: str, message: str, nomi
 
 
 def failed_event(queued: QueuedPod, message: str) -> Emit:
-    return Emit(queued.key, queued.info.uid, "Warning", "FailedScheduling", "Scheduling", _cut(message))
+    return Emit(queued.key, queued.info.uid, "Warning", "FailedScheduling", "Scheduling", cut_note(message))
 
 
-def _cut(note: str) -> str:
+def cut_note(note: str) -> str:
+    """What an event says of it."""
     if len(note) <= NOTE_BYTES_MAX // CHARACTER_BYTES_MAX:
         return note
     data = note.encode()

@@ -6,6 +6,11 @@ from typing import Any
 
 import pytest
 
+from bayplan.analysis.group_explanation import plain_outcome
+from bayplan.config.feature_gates import DEFAULT_GATES
+from bayplan.core.cache import Cache
+from bayplan.core.groups.cycle import PodOutcome
+from bayplan.core.groups.member import Member
 from bayplan.testing import builders as make
 from bayplan.testing import try_pod
 
@@ -51,6 +56,24 @@ def test_a_pod_that_is_being_deleted_is_passed_over() -> None:
         "nodeStatuses": {},
         "evicted": [],
     }
+
+
+def test_a_pod_that_is_passed_over_keeps_the_condition_it_has() -> None:
+    pod = make.pod("x").terminating().condition("PodScheduled", "False", "Unschedulable", "no room").dict()
+    told = try_pod([pod], "default/x", feature_gates={"GenericWorkload": True}, kubernetes_version="1.37")
+    assert (told["reason"], told["message"]) == ("Unschedulable", "no room")
+    assert told["eventMessage"] == "skip schedule deleting pod: default/x"
+
+
+def test_an_event_says_as_much_of_a_long_message_as_events_may() -> None:
+    words = "no nodes available to schedule pods"
+    assert "eventMessage" not in plain_outcome(outcome_saying(words))
+    assert plain_outcome(outcome_saying("x" * 2000))["eventMessage"] == "x" * 1020 + " ..."
+
+
+def outcome_saying(message: str) -> PodOutcome:
+    pod = make.pod("x").obj()
+    return PodOutcome(Member(pod, Cache(DEFAULT_GATES).info(pod)), reason="Unschedulable", message=message)
 
 
 def test_without_nodes_a_nomination_ends() -> None:
