@@ -37,7 +37,7 @@ _STATUSES: Final[dict[str, dict[str, Any]]] = {
 
 
 #: Metadata that is the server's, whatever a review says.
-_NOT_SHOWN: Final = ("namespace", "managedFields")
+NOT_REVIEWED: Final = ("namespace", "managedFields")
 
 
 class _Unnamed:
@@ -62,7 +62,7 @@ def answer_review(registry: Registry, request: Request, target: Target, form: Fo
         metadata: dict[str, Any] = {"creationTimestamp": format_time(now)}
         status = {"userInfo": request.user.document()}
         return document_answer({**review, "metadata": metadata, "status": status}, form, status=201)
-    metadata = {name: value for name, value in metadata_of(review).items() if name not in _NOT_SHOWN}
+    metadata = {name: value for name, value in metadata_of(review).items() if name not in NOT_REVIEWED}
     if target.namespace:
         metadata["namespace"] = target.namespace
     asked = with_defaults(target.resource, {**review, "metadata": metadata, "spec": review.get("spec") or {}})

@@ -71,7 +71,7 @@ def bind(registry: Registry, request: Request, target: Target, form: Form, now: 
     metadata, to = metadata_of(binding), binding.get("target") or {}
     check_namespace_of(target.namespace, binding)
     name = target.name or metadata.get("name") or ""
-    if target.name and metadata.get("name", name) != name:
+    if target.name and metadata.get("name") != name:
         raise BadRequest("name in URL does not match name in Binding object")
     wrong = path_segment_faults(name)
     if wrong:

@@ -21,8 +21,10 @@ from bayplan.apiserver.http.accepting import Form
 from bayplan.apiserver.http.bodies import decode
 from bayplan.apiserver.http.rendering import document_answer
 from bayplan.apiserver.http.requests import Answer, Request
+from bayplan.apiserver.http.reviews import NOT_REVIEWED
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.patching.server_side_apply.tracking import track
+from bayplan.apiserver.registry.documents import metadata_of
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.users import ADMIN, UserInfo, service_account
 from bayplan.apiserver.schema.resources import Resource, built_in
@@ -130,7 +132,8 @@ class Tokens:
         if not (asked.get("spec") or {}).get("token"):
             raise BadRequest("token is required for TokenReview in authentication")
         scope = registry.definitions.scope(target.resource)
-        owned = track(scope, None, {**asked, "metadata": {}}, options.manager, now)
+        metadata = {name: value for name, value in metadata_of(asked).items() if name not in NOT_REVIEWED}
+        owned = track(scope, None, {**asked, "metadata": metadata}, options.manager, now)
         return document_answer({**owned, "status": self._reviewed(asked.get("spec") or {}, now)}, form, status=201)
 
     def _reviewed(self, asked: Document, now: int) -> Document:

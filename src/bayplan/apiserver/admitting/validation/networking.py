@@ -49,6 +49,7 @@ def check_ingress(ingress: Document, faults: Faults) -> None:
     for position, tls in enumerate(spec.get("tls", ())):
         for index, host in enumerate(tls.get("hosts", ())):
             _check_host(host, faults, f"spec.tls[{position}].hosts[{index}]")
+        faults.named_if_given(f"spec.tls[{position}].secretName", tls.get("secretName"), subdomain_faults)
     name = spec.get("ingressClassName")
     if name is not None:
         faults.all_invalid("spec.ingressClassName", name, subdomain_faults(name))
@@ -104,7 +105,9 @@ def _check_backend(backend: Document, faults: Faults, path: Path) -> None:
 
 
 def _check_resource_backend(resource: Document, faults: Faults, path: Path) -> None:
-    faults.named_if_given(f"{path}.apiGroup", resource.get("apiGroup"), subdomain_faults)
+    group = resource.get("apiGroup")
+    if group is not None:
+        faults.all_invalid(f"{path}.apiGroup", group, subdomain_faults(group))
     for field in ("kind", "name"):
         faults.named(f"{path}.{field}", resource[field], path_segment_faults)
 
