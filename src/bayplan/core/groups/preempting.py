@@ -13,15 +13,18 @@ from dataclasses import dataclass, field, replace
 from bayplan.core.actions import Action
 from bayplan.core.cache import Cache
 from bayplan.core.columns import row_array
+from bayplan.core.columns.nominated import known_by_name
 from bayplan.core.filtering import filter_states, filter_with_nominated, run_pre_filters, with_moves
 from bayplan.core.framework.contract import SKIP, Reads
 from bayplan.core.framework.verdict import Code, CycleError, Status, unresolvable, unschedulable
-from bayplan.core.groups.member import Tried
+from bayplan.core.groups.member import Member, Tried
 from bayplan.core.groups.placements import FoundPlacement, find_placement
 from bayplan.core.groups.placing import GroupStage, assume
 from bayplan.core.preemption.eligible import POLICY_NEVER
 from bayplan.core.preemption.units import Unit, may_go, order_of_reprieve, unit_priority, units_on
 from bayplan.core.snapshot import View
+from bayplan.model.pod import Pod
+from bayplan.model.structs import replace as replace_fields
 
 NO_VICTIMS = "No preemption victims found for incoming preemptor"
 ONGOING = "ongoing preemption on nominated nodes"
@@ -172,7 +175,10 @@ class _Reprieve:
             for tried in members:
                 if not self._fits(cache.view(), tried):
                     return False
+                kept = _nomination_of(cache, tried.member)
                 assume(cache, self._stage.profile, tried.member, tried.row)
+                if kept:
+                    cache.nominate(_beside(tried.member.pod), kept)
         return True
 
     def _fits(self, view: View, tried: Tried) -> bool:
@@ -185,6 +191,19 @@ class _Reprieve:
         states = with_moves(profile.filter, states, view, self._back, +1)
         verdicts = filter_with_nominated(profile.filter, states, pod, view, row_array([tried.row]))
         return bool(verdicts.passed[0])
+
+
+def _nomination_of(cache: Cache, member: Member) -> str:
+    """The node that is kept for the member, or ""."""
+    row = cache.pods.rows_by_key.get(member.key)
+    place = cache.nominated.place_of(row) if row is not None else None
+    return "" if place is None else place[0]
+
+
+def _beside(pod: Pod) -> Pod:
+    """What upstream still keeps of a member that it counts on its node already: it ends no nominations here."""
+    named = known_by_name(pod)
+    return replace_fields(named, metadata=replace_fields(named.metadata, name=f"{named.metadata.name} (nominated)"))
 
 
 def _mind_their_own_nodes(stage: GroupStage, assigned: Sequence[Tried]) -> bool:

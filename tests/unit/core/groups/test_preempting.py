@@ -94,3 +94,17 @@ def test_terminating_pods_that_are_put_back_count_for_the_spread_of_a_group() ->
     staying = make.pod("staying").cpu("1").node("m").obj()
     found = preemption_for(pod, node("m", "a").obj(), node("n", "b", cpu="0").obj(), leaving, staying)
     assert found.victims == ["default/leaving"]
+
+
+def test_members_that_are_nominated_take_a_place_twice_while_units_are_put_back() -> None:
+    """Upstream counts the first one on its node, and does not end its nomination, which has priority 0."""
+    cache, group = Cache(CONFIGURATION.gates), make.pod_group("g").gang(2).obj()
+    cache.add(make.node("n").capacity(cpu="4", memory="8Gi", pods=3).obj())
+    for name in ("v1", "v2"):
+        cache.add(make.pod(name).cpu("1").priority(-1).node("n").obj())
+    pods = [make.pod(name).cpu("1").in_group("g").nominated("n").obj() for name in ("g-0", "g-1")]
+    for pod in pods:
+        cache.nominate(pod, "n")
+    attempt = attempt_group(cache, build_profiles(CONFIGURATION), group, [Member(pod, cache.info(pod)) for pod in pods])
+    assert attempt.preemption is not None
+    assert attempt.preemption.victims == ["default/v1", "default/v2"]
