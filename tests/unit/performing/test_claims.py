@@ -228,6 +228,8 @@ def extended(claims: Claims) -> ResourceClaim:
     made.spec.devices.requests[0].name = "container-0-request-0"
     assert made.status.allocation is not None
     made.status.allocation.devices.results[0].request = "container-0-request-0"
+    for config in made.status.allocation.devices.config:
+        config.requests = ["container-0-request-0"]
     made.metadata.uid = ""
     made.metadata.annotations = {EXTENDED_RESOURCE_ANNOTATION: "true"}
     return owned(made, claims.user)
