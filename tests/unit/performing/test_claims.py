@@ -229,7 +229,7 @@ def extended(claims: Claims) -> ResourceClaim:
     assert made.status.allocation is not None
     made.status.allocation.devices.results[0].request = "container-0-request-0"
     for config in made.status.allocation.devices.config:
-        config.requests = ["container-0-request-0"]
+        config["requests"] = ["container-0-request-0"]
     made.metadata.uid = ""
     made.metadata.annotations = {EXTENDED_RESOURCE_ANNOTATION: "true"}
     return owned(made, claims.user)
