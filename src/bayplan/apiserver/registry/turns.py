@@ -17,6 +17,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from bayplan.apiserver.storage.storage import Storage
@@ -111,6 +112,7 @@ class _Job(Generic[T]):
         self._done.acquire()
         self._switch = threading.Lock()  # held where it matters whether the event loop stands still
         self._stands_still = True
+        self._stands_still_until = monotonic() + STANDSTILL_S
         self._is_abandoned = False
         self._when_done: Callable[[], None] | None = None
 
@@ -132,7 +134,9 @@ class _Job(Generic[T]):
 
     def store(self, write: Callable[[], None]) -> None:
         with self._switch:
-            if self._stands_still:
+            # The event loop may not have been able to end it: threads that let go of Python's lock ever so often, as
+            # for random numbers, get it back before others are awake.
+            if self._stands_still and monotonic() < self._stands_still_until:
                 write()
                 return
         if self._is_abandoned:

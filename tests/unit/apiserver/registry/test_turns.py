@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -160,6 +161,30 @@ def test_long_work_goes_on_beside_the_loop_and_writes_in_it() -> None:
         goes_on.set()
         await asyncio.gather(working, writing)
         assert wrote_in[0] != threading.get_ident() == wrote_in[1]
+
+    _beside(check)
+
+
+def test_long_work_lets_the_loop_go_on_though_it_never_lets_go_of_pythons_lock() -> None:
+    """As threads that take it back at once: the event loop does not get to say that it no longer stands still."""
+
+    async def check(thread: WorkingThread, turns: WritingTurns, storage: Storage) -> None:
+        wrote_in = []
+        storage.follow(lambda _change: wrote_in.append(threading.get_ident()))
+
+        def work() -> None:
+            end = time.monotonic() + 2 * turns_module.STANDSTILL_S
+            while time.monotonic() < end:
+                pass
+            storage.add("configmaps", _config_map("a"))
+
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(5)
+        try:
+            await turns.done_beside(thread, work)
+        finally:
+            sys.setswitchinterval(interval)
+        assert wrote_in == [threading.get_ident()]
 
     _beside(check)
 
